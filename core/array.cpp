@@ -1,0 +1,137 @@
+#include "array.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <iomanip>
+#include <limits>
+#include <ostream>
+
+namespace xgrad {
+
+std::string to_string(const Shape& shape) {
+  std::ostringstream out;
+  out << '(';
+  for (std::size_t i = 0; i < shape.size(); ++i) out << (i ? ", " : "") << shape[i];
+  out << (shape.size() == 1 ? ",)" : ")");
+  return out.str();
+}
+
+template <class T>
+Array<T> arange(T start, T stop, T step) {
+  const double count = std::ceil((static_cast<double>(stop) - static_cast<double>(start)) / static_cast<double>(step));
+  if (step == T(0) || !std::isfinite(count))
+    fail<std::invalid_argument>("arange", "needs finite bounds and a step other than 0 but got start ", start,
+                                ", stop ", stop, ", step ", step);
+  Array<T> result(Shape{count > 0 ? static_cast<std::size_t>(count) : 0});
+  for (std::size_t i = 0; i < result.size(); ++i) result.data()[i] = start + static_cast<T>(i) * step;
+  return result;
+}
+
+template <class T>
+Array<T> linspace(T start, T stop, std::size_t count) {
+  Array<T> result(Shape{count});
+  for (std::size_t i = 0; i < count; ++i) {
+    const double t = count > 1 ? static_cast<double>(i) / static_cast<double>(count - 1) : 0.0;
+    result.data()[i] = static_cast<T>(static_cast<double>(start) * (1 - t) + static_cast<double>(stop) * t);
+  }
+  return result;
+}
+
+template <class T>
+bool array_equal(const Array<T>& a, const Array<T>& b) {
+  return a.shape() == b.shape() && std::equal(a.data(), a.data() + a.size(), b.data());
+}
+
+namespace {
+
+constexpr std::size_t kEdge = 3;  // entries shown at either end of a long axis
+
+template <class T>
+void print_axis(std::ostream& out, const Array<T>& a, std::size_t axis, std::size_t offset) {
+  if (axis == a.dimension()) {
+    out << +a.data()[offset];
+    return;
+  }
+  const std::size_t n = a.shape()[axis];
+  std::size_t stride = 1;
+  for (std::size_t i = axis + 1; i < a.dimension(); ++i) stride *= a.shape()[i];
+  const bool innermost = axis + 1 == a.dimension();
+  const std::string separator = innermost ? ", " : ",\n" + std::string(axis + 1, ' ');
+  out << '[';
+  for (std::size_t i = 0; i < n; ++i) {
+    if (i) out << separator;
+    if (n > 2 * kEdge && i == kEdge) {
+      out << "..." << separator;
+      i = n - kEdge;
+    }
+    print_axis(out, a, axis + 1, offset + i * stride);
+  }
+  out << ']';
+}
+
+}  // namespace
+
+template <class T>
+void print(std::ostream& out, const Array<T>& a, int digits) {
+  const auto precision = out.precision(digits);
+  print_axis(out, a, 0, 0);
+  out.precision(precision);
+}
+
+template <class T>
+std::string to_string(const Array<T>& a, int digits) {
+  std::ostringstream out;
+  print(out, a, digits);
+  return out.str();
+}
+
+std::size_t normalize_axis(const char* who, std::ptrdiff_t axis, std::size_t rank) {
+  const auto n = static_cast<std::ptrdiff_t>(rank);
+  if (axis < -n || axis >= n)
+    fail<ShapeError>(who, "axis ", axis, " is outside an array with ", rank, rank == 1 ? " axis" : " axes");
+  return static_cast<std::size_t>(axis < 0 ? axis + n : axis);
+}
+
+Shape broadcast_shape(const char* who, const Shape& a, const Shape& b) {
+  Shape result = a.size() >= b.size() ? a : b;
+  const Shape& shorter = a.size() >= b.size() ? b : a;
+  const std::size_t lead = result.size() - shorter.size();
+  for (std::size_t i = 0; i < shorter.size(); ++i) {
+    std::size_t& extent = result[lead + i];
+    if (extent == 1) extent = shorter[i];
+    else if (shorter[i] != 1 && shorter[i] != extent)
+      fail<ShapeError>(who, "shapes ", to_string(a), " and ", to_string(b), " do not broadcast: axis ",
+                       static_cast<std::ptrdiff_t>(i) - static_cast<std::ptrdiff_t>(shorter.size()), " is ",
+                       a[a.size() - (shorter.size() - i)], " vs ", b[b.size() - (shorter.size() - i)]);
+  }
+  return result;
+}
+
+void check_shape(const char* who, const char* what, const Shape& want, const Shape& got) {
+  if (want != got) fail<ShapeError>(who, what, " must have shape ", to_string(want), " but has shape ", to_string(got));
+}
+
+xt::svector<std::size_t, 4> Axes::resolve(const char* who, std::size_t rank) const {
+  xt::svector<std::size_t, 4> result;
+  if (all()) {
+    for (std::size_t i = 0; i < rank; ++i) result.push_back(i);
+    return result;
+  }
+  for (const std::ptrdiff_t axis : axes_) result.push_back(normalize_axis(who, axis, rank));
+  std::sort(result.begin(), result.end());
+  const auto twice = std::adjacent_find(result.begin(), result.end());
+  if (twice != result.end()) fail<ShapeError>(who, "axis ", *twice, " is given twice");
+  return result;
+}
+
+#define XGRAD_INSTANTIATE(T)                                        \
+  template Array<T> arange(T, T, T);                                \
+  template Array<T> linspace(T, T, std::size_t);                    \
+  template bool array_equal(const Array<T>&, const Array<T>&);      \
+  template void print(std::ostream&, const Array<T>&, int);         \
+  template std::string to_string(const Array<T>&, int);
+XGRAD_INSTANTIATE(float)
+XGRAD_INSTANTIATE(double)
+XGRAD_INSTANTIATE(std::int64_t)
+
+}  // namespace xgrad

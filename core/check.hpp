@@ -1,0 +1,43 @@
+// Error types and the one form of every message: "[who] what must hold, what was got; what to do".
+#pragma once
+
+#include <sstream>
+#include <stdexcept>
+#include <string>
+
+namespace xgrad {
+
+/// Shapes that do not fit together, or an axis or index outside an array.
+struct ShapeError : std::invalid_argument {
+  using std::invalid_argument::invalid_argument;
+};
+
+/// Misuse of the graph: a second backward pass, a saved value that changed, a missing derivative.
+struct GraphError : std::logic_error {
+  using std::logic_error::logic_error;
+};
+
+/// A file that cannot be read or written, or whose content is malformed.
+struct FileError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+namespace detail {
+
+template <class... Parts>
+std::string message(const std::string& who, const Parts&... parts) {
+  std::ostringstream text;
+  text << '[' << who << "] ";
+  (text << ... << parts);
+  return text.str();
+}
+
+}  // namespace detail
+
+/// Throws Error with "[who] parts..."; every part is printed with <<. Shapes print as "(2, 3)" through `to_string`.
+template <class Error, class... Parts>
+[[noreturn]] void fail(const std::string& who, const Parts&... parts) {
+  throw Error(detail::message(who, parts...));
+}
+
+}  // namespace xgrad
