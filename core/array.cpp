@@ -124,11 +124,11 @@ xt::svector<std::size_t, 4> Axes::resolve(const char* who, std::size_t rank) con
   return result;
 }
 
-#define XGRAD_INSTANTIATE(T)                                        \
-  template Array<T> arange(T, T, T);                                \
-  template Array<T> linspace(T, T, std::size_t);                    \
-  template bool array_equal(const Array<T>&, const Array<T>&);      \
-  template void print(std::ostream&, const Array<T>&, int);         \
+#define XGRAD_INSTANTIATE(T)                                   \
+  template Array<T> arange(T, T, T);                           \
+  template Array<T> linspace(T, T, std::size_t);               \
+  template bool array_equal(const Array<T>&, const Array<T>&); \
+  template void print(std::ostream&, const Array<T>&, int);    \
   template std::string to_string(const Array<T>&, int);
 XGRAD_INSTANTIATE(float)
 XGRAD_INSTANTIATE(double)

@@ -126,10 +126,8 @@ Array<T> from(const std::vector<T>& data) {
 template <class T = void, class E, class = std::enable_if_t<is_expression<E>>>
 auto from(const E& expression) {
   using V = std::conditional_t<std::is_void_v<T>, typename std::decay_t<E>::value_type, T>;
-  if constexpr (std::is_same_v<std::decay_t<E>, Array<V>>)
-    return expression;
-  else
-    return Array<V>(xt::cast<V>(expression));
+  if constexpr (std::is_same_v<std::decay_t<E>, Array<V>>) return expression;
+  else return Array<V>(xt::cast<V>(expression));
 }
 
 /// The only number of an array of size one; throws ShapeError for any other size.
@@ -187,9 +185,9 @@ inline constexpr bool keep_dims = true;
 }  // namespace xgrad
 
 /// Lets `function`, declared for Array<T> as its first argument, take any other xtensor expression there (one copy).
-#define XGRAD_TAKES_EXPRESSIONS(function)                                                                           \
-  template <class E, class... Rest,                                                                                 \
-            class = std::enable_if_t<!std::is_same_v<E, ::xgrad::Array<typename E::value_type>>>>                   \
-  auto function(const xt::xexpression<E>& e, Rest&&... rest) {                                                      \
-    return ::xgrad::function(::xgrad::from(e.derived_cast()), std::forward<Rest>(rest)...);                         \
+#define XGRAD_TAKES_EXPRESSIONS(function)                                                         \
+  template <class E, class... Rest,                                                               \
+            class = std::enable_if_t<!std::is_same_v<E, ::xgrad::Array<typename E::value_type>>>> \
+  auto function(const xt::xexpression<E>& e, Rest&&... rest) {                                    \
+    return ::xgrad::function(::xgrad::from(e.derived_cast()), std::forward<Rest>(rest)...);       \
   }

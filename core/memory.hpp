@@ -38,9 +38,13 @@ struct Allocator {
   }
   void deallocate(T* p, std::size_t n) noexcept { memory::deallocate(p, n * sizeof(T)); }
   template <class U>
-  bool operator==(const Allocator<U>&) const noexcept { return true; }
+  bool operator==(const Allocator<U>&) const noexcept {
+    return true;
+  }
   template <class U>
-  bool operator!=(const Allocator<U>&) const noexcept { return false; }
+  bool operator!=(const Allocator<U>&) const noexcept {
+    return false;
+  }
 };
 
 }  // namespace xgrad::memory

@@ -1,0 +1,74 @@
+// Shared<X>: the reference-counted pointer of the graph, one word wide, that never recurses when it lets go.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+#include "memory.hpp"
+
+namespace xgrad {
+
+/// Base of what a Shared points to. Its memory comes from the pool.
+class Counted {
+ public:
+  Counted() noexcept = default;
+  Counted(const Counted&) = delete;
+  Counted& operator=(const Counted&) = delete;
+  virtual ~Counted() = default;
+
+  static void* operator new(std::size_t bytes) { return memory::allocate(bytes); }
+  static void operator delete(void* p, std::size_t bytes) noexcept { memory::deallocate(p, bytes); }
+
+ private:
+  template <class X>
+  friend class Shared;
+
+  void retain() noexcept { uses_.fetch_add(1, std::memory_order_relaxed); }
+  void release() noexcept {
+    if (uses_.fetch_sub(1, std::memory_order_acq_rel) == 1) bury();
+  }
+  /// Deletes this object, or queues it when a deletion is already running on this thread. So a chain of a million
+  /// nodes, linked through edges or through Variables captured in derivatives, falls apart in a loop on a flat stack.
+  void bury() noexcept;
+
+  std::atomic<std::uint32_t> uses_{0};
+  Counted* next_ = nullptr;
+};
+
+template <class X>
+class Shared {
+ public:
+  Shared() noexcept = default;
+  Shared(std::nullptr_t) noexcept {}
+  explicit Shared(X* p) noexcept : p_(p) {
+    if (p_) p_->retain();
+  }
+  Shared(const Shared& other) noexcept : Shared(other.p_) {}
+  Shared(Shared&& other) noexcept : p_(std::exchange(other.p_, nullptr)) {}
+  template <class Y>
+  Shared(Shared<Y> other) noexcept : p_(other.detach()) {}
+  Shared& operator=(Shared other) noexcept {
+    std::swap(p_, other.p_);
+    return *this;
+  }
+  ~Shared() {
+    if (p_) p_->release();
+  }
+
+  X* get() const noexcept { return p_; }
+  X* operator->() const noexcept { return p_; }
+  X& operator*() const noexcept { return *p_; }
+  explicit operator bool() const noexcept { return p_ != nullptr; }
+  friend bool operator==(const Shared& a, const Shared& b) noexcept { return a.p_ == b.p_; }
+  friend bool operator!=(const Shared& a, const Shared& b) noexcept { return a.p_ != b.p_; }
+
+  /// Gives up the pointer with its count: for conversion between Shareds only.
+  X* detach() noexcept { return std::exchange(p_, nullptr); }
+
+ private:
+  X* p_ = nullptr;
+};
+
+}  // namespace xgrad

@@ -1,0 +1,229 @@
+#include "variable.hpp"
+
+#include <algorithm>
+#include <ostream>
+
+#include "record.hpp"
+
+namespace xgrad {
+
+// Trivial thread-locals, so that they work while other objects of the thread or the program are being destroyed.
+namespace {
+thread_local bool burying = false;
+thread_local bool recording = true;
+std::atomic<std::uint64_t> node_count{0};
+std::atomic<std::size_t> node_live{0};
+}  // namespace
+
+void Counted::bury() noexcept {
+  static thread_local Counted* queue = nullptr;
+  next_ = queue;
+  queue = this;
+  if (burying) return;
+  burying = true;
+  while (queue) {
+    Counted* dead = queue;
+    queue = dead->next_;
+    delete dead;  // what it held may land in the queue
+  }
+  burying = false;
+}
+
+NoGrad::NoGrad() : before_(recording) { recording = false; }
+NoGrad::~NoGrad() { recording = before_; }
+bool is_recording() noexcept { return recording; }
+std::size_t live_nodes() noexcept { return node_live.load(std::memory_order_relaxed); }
+
+namespace detail {
+Recording::Recording() : before_(recording) { recording = true; }
+Recording::~Recording() { recording = before_; }
+}  // namespace detail
+
+template <class T>
+Node<T>::Node(const char* n) : name(n), id(node_count.fetch_add(1, std::memory_order_relaxed)) {
+  node_live.fetch_add(1, std::memory_order_relaxed);
+}
+template <class T>
+Node<T>::~Node() {
+  node_live.fetch_sub(1, std::memory_order_relaxed);
+}
+template <class T>
+void Node<T>::release() {
+  released = true;
+  edges.clear();
+  edges.shrink_to_fit();
+  saved_output = nullptr;
+}
+
+template <class T>
+Variable<T>::Variable(Array<T> value, bool requires_grad) : value_(new detail::Value<T>(std::move(value))) {
+  if (requires_grad) node_ = Shared<Node<T>>(new Leaf<T>(value_));
+}
+
+template <class T>
+const Array<T>& Variable<T>::value() const {
+  if (!value_) fail<GraphError>("Variable", "this handle is undefined (default-constructed); assign a value first");
+  return value_->array;
+}
+
+template <class T>
+bool Variable<T>::requires_grad() const {
+  if (!node_) return false;
+  const Leaf<T>* leaf = node_->as_leaf();
+  return !leaf || leaf->requires_grad;
+}
+
+template <class T>
+void Variable<T>::set_requires_grad(bool on) {
+  value();
+  if (!node_) {
+    if (on) node_ = Shared<Node<T>>(new Leaf<T>(value_));
+    return;
+  }
+  Leaf<T>* leaf = node_->as_leaf();
+  if (!leaf)
+    fail<GraphError>("set_requires_grad", "only a leaf can be switched but this is the result of ", node_->name,
+                     "; use detach()");
+  leaf->requires_grad = on;
+}
+
+template <class T>
+bool Variable<T>::is_leaf() const {
+  return !node_ || node_->as_leaf();
+}
+
+template <class T>
+const char* Variable<T>::op() const {
+  return node_ ? node_->name : "constant";
+}
+
+template <class T>
+Variable<T> Variable<T>::detach() const {
+  value();
+  return Variable(value_, nullptr);
+}
+
+template <class T>
+Leaf<T>& Variable<T>::leaf(const char* who) const {
+  Leaf<T>* found = node_ ? node_->as_leaf() : nullptr;
+  if (!found)
+    fail<GraphError>(
+        who, "only a leaf that requires a gradient keeps one but this is ", node_ ? "the result of " : "a ", op(),
+        node_ ? "; use xgrad::grad(output, input) for values in between" : "; make it with Variable(array, true)");
+  return *found;
+}
+
+template <class T>
+const Array<T>& Variable<T>::grad() const {
+  const Leaf<T>& l = leaf("grad");
+  if (!l.grad)
+    fail<GraphError>("grad", "this leaf of shape ", to_string(shape()), " has no gradient; call backward() first");
+  return *l.grad;
+}
+
+template <class T>
+bool Variable<T>::has_grad() const {
+  Leaf<T>* l = node_ ? node_->as_leaf() : nullptr;
+  return l && l->grad;
+}
+
+template <class T>
+void Variable<T>::zero_grad() {
+  if (has_grad()) leaf("zero_grad").grad.reset();
+}
+
+template <class T>
+void Variable<T>::set_grad(Array<T> g) {
+  Leaf<T>& l = leaf("set_grad");
+  check_shape("set_grad", "the gradient", shape(), g.shape());
+  l.grad = std::move(g);
+}
+
+template <class T>
+Array<T>& Variable<T>::grad_for_update() {
+  grad();
+  return *leaf("mutate_grad").grad;
+}
+
+template <class T>
+Array<T>& Variable<T>::begin_mutation() {
+  value();
+  if (!is_leaf())
+    fail<GraphError>("mutate", "values in a graph do not change and this is the result of ", op(),
+                     "; mutate a leaf, or a detach()ed copy");
+  ++value_->version;
+  return value_->array;
+}
+
+template <class T>
+std::vector<Variable<T>> leaves(const Variable<T>& output) {
+  std::vector<Node<T>*> pending, seen;
+  std::vector<Leaf<T>*> found;
+  const auto older = [](const Node<T>* a, const Node<T>* b) { return a->id < b->id; };
+  if (output.node()) pending.push_back(output.node().get());
+  // The pending node made last comes first, so copies of a node follow one another.
+  for (Node<T>* last = nullptr; !pending.empty();) {
+    std::pop_heap(pending.begin(), pending.end(), older);
+    Node<T>* node = pending.back();
+    pending.pop_back();
+    if (node == last) continue;
+    last = node;
+    Leaf<T>* leaf = node->as_leaf();
+    if (leaf && leaf->requires_grad) found.push_back(leaf);
+    for (const Edge<T>& edge : node->edges)
+      if (edge.node) {
+        pending.push_back(edge.node.get());
+        std::push_heap(pending.begin(), pending.end(), older);
+      }
+  }
+  std::vector<Variable<T>> result;
+  for (auto leaf = found.rbegin(); leaf != found.rend(); ++leaf)
+    result.emplace_back((*leaf)->value, Shared<Node<T>>(*leaf));
+  return result;
+}
+
+namespace detail {
+
+template <class T>
+bool tracks(const char* name, const Inputs<T>& inputs) {
+  bool any = false;
+  for (const Variable<T>& x : inputs) {
+    if (!x.defined()) fail<GraphError>(name, "got an undefined Variable (default-constructed); assign a value first");
+    any = any || x.requires_grad();
+  }
+  return any && recording;
+}
+
+template <class T>
+Variable<T> attach(Shared<Node<T>> node, const Inputs<T>& inputs, Saves keep, Shared<Value<T>> value) {
+  node->edges.reserve(inputs.size());
+  std::size_t i = 0;
+  for (const Variable<T>& x : inputs) {
+    Edge<T> edge;
+    if (x.requires_grad()) edge.node = x.node();
+    edge.shape = x.shape();
+    if (keep.input(i++)) {
+      edge.saved = x.shared_value();
+      edge.version = edge.saved->version;
+    }
+    node->edges.push_back(std::move(edge));
+  }
+  if (keep.output()) {
+    node->saved_output = value;
+    node->output_version = value->version;
+  }
+  return Variable<T>(std::move(value), std::move(node));
+}
+
+}  // namespace detail
+
+#define XGRAD_INSTANTIATE(T)                                    \
+  template class Node<T>;                                       \
+  template class Variable<T>;                                   \
+  template std::vector<Variable<T>> leaves(const Variable<T>&); \
+  template bool detail::tracks(const char*, const Inputs<T>&);  \
+  template Variable<T> detail::attach(Shared<Node<T>>, const Inputs<T>&, Saves, Shared<Value<T>>);
+XGRAD_INSTANTIATE(float)
+XGRAD_INSTANTIATE(double)
+
+}  // namespace xgrad
