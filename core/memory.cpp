@@ -44,10 +44,10 @@ std::atomic<std::uint64_t> system_calls{0};
 
 void* from_system(std::size_t bytes) {
   system_calls.fetch_add(1, std::memory_order_relaxed);
-  return ::operator new(bytes, std::align_val_t{64});
+  return ::operator new (bytes, std::align_val_t{64});
 }
 
-void to_system(void* block) noexcept { ::operator delete(block, std::align_val_t{64}); }
+void to_system(void* block) noexcept { ::operator delete (block, std::align_val_t{64}); }
 
 struct Lists {
   std::array<Block*, kClasses> head{};

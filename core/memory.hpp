@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <new>
 
 // A namespace of its own: argument lookup on an xtensor expression visits the namespace of the
 // allocator, and must not find all of xgrad there.
@@ -33,14 +34,18 @@ struct Allocator {
   template <class U>
   Allocator(const Allocator<U>&) noexcept {}
   T* allocate(std::size_t n) {
-    if (n > static_cast<std::size_t>(-1) / 2 / sizeof(T)) n = static_cast<std::size_t>(-1) / 2 / sizeof(T);
+    if (n > static_cast<std::size_t>(-1) / sizeof(T)) throw std::bad_array_new_length();
     return static_cast<T*>(memory::allocate(n * sizeof(T)));
   }
   void deallocate(T* p, std::size_t n) noexcept { memory::deallocate(p, n * sizeof(T)); }
   template <class U>
-  bool operator==(const Allocator<U>&) const noexcept { return true; }
+  bool operator==(const Allocator<U>&) const noexcept {
+    return true;
+  }
   template <class U>
-  bool operator!=(const Allocator<U>&) const noexcept { return false; }
+  bool operator!=(const Allocator<U>&) const noexcept {
+    return false;
+  }
 };
 
 }  // namespace xgrad::memory
