@@ -5,8 +5,9 @@
 #include <algorithm>
 #include <atomic>
 #include <limits>
-#include <xflens/cxxblas/cxxblas.cxx>
-#include <xtensor-blas/xblas_config.hpp>
+// The cblas declarations that come with xtensor-blas, called directly: cxxblas::gemm turns into a plain loop, silently
+// and 20 times slower, wherever HAVE_CBLAS is not defined before its header.
+#include <xflens/cxxblas/drivers/cblas.h>
 
 extern "C" int openblas_get_parallel(void);
 
@@ -37,6 +38,16 @@ class OneThread {
   int before_;
   bool changed_;
 };
+
+void blas(CBLAS_TRANSPOSE ta, CBLAS_TRANSPOSE tb, int m, int n, int k, float alpha, const float* a, int lda,
+          const float* b, int ldb, float beta, float* c, int ldc) {
+  cblas_sgemm(CblasRowMajor, ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+}
+
+void blas(CBLAS_TRANSPOSE ta, CBLAS_TRANSPOSE tb, int m, int n, int k, double alpha, const double* a, int lda,
+          const double* b, int ldb, double beta, double* c, int ldc) {
+  cblas_dgemm(CblasRowMajor, ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+}
 
 template <class T>
 void scale(std::size_t m, std::size_t n, T beta, T* c, std::size_t ldc) {
@@ -131,16 +142,15 @@ void gemm(bool transpose_a, bool transpose_b, std::size_t m, std::size_t n, std:
   const double work = static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
   if (work <= kDirect) return direct(transpose_a, transpose_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
 
-  using blas_int = xt::blas_index_t;
+  constexpr int limit = std::numeric_limits<int>::max();
   const std::size_t largest = std::max({m, n, k, lda, ldb, ldc});
-  if (largest > static_cast<std::size_t>(std::numeric_limits<blas_int>::max()))
-    fail<ShapeError>("gemm", "sizes and leading dimensions must be at most ", std::numeric_limits<blas_int>::max(),
-                     " but got ", largest, "; split the product");
-  const auto narrow = [](std::size_t size) { return static_cast<blas_int>(size); };
+  if (largest > static_cast<std::size_t>(limit))
+    fail<ShapeError>("gemm", "sizes and leading dimensions must be at most ", limit, " but got ", largest,
+                     "; split the product");
+  const auto narrow = [](std::size_t size) { return static_cast<int>(size); };
   const OneThread guard(work < kOneThread);
-  cxxblas::gemm(cxxblas::StorageOrder::RowMajor, transpose_a ? cxxblas::Transpose::Trans : cxxblas::Transpose::NoTrans,
-                transpose_b ? cxxblas::Transpose::Trans : cxxblas::Transpose::NoTrans, narrow(m), narrow(n), narrow(k),
-                alpha, a, narrow(lda), b, narrow(ldb), beta, c, narrow(ldc));
+  blas(transpose_a ? CblasTrans : CblasNoTrans, transpose_b ? CblasTrans : CblasNoTrans, narrow(m), narrow(n),
+       narrow(k), alpha, a, narrow(lda), b, narrow(ldb), beta, c, narrow(ldc));
 }
 
 template <class T>

@@ -16,7 +16,8 @@ void* allocate(std::size_t bytes);
 /// Gives back a block from `allocate`, with the size that was asked for. Any thread may free any block.
 void deallocate(void* block, std::size_t bytes) noexcept;
 
-/// Returns the kept blocks of the calling thread, and those of threads that have ended, to the system.
+/// Returns the kept blocks of the calling thread, those of threads that have ended, and those beyond what each running
+/// thread keeps for itself (1 MiB per size class), to the system.
 void release() noexcept;
 
 /// True when freed blocks are kept. False under sanitizers and valgrind and with XGRAD_NO_POOL=1 in the
