@@ -16,12 +16,21 @@ std::string to_string(const Shape& shape) {
   return out.str();
 }
 
+std::size_t element_count(const Shape& shape) {
+  std::size_t n = 1;
+  for (const std::size_t extent : shape)
+    if (__builtin_mul_overflow(n, extent, &n))
+      fail<ShapeError>("element_count", "shape ", to_string(shape), " has more elements than can be counted");
+  return n;
+}
+
 template <class T>
 Array<T> arange(T start, T stop, T step) {
   const double count = std::ceil((static_cast<double>(stop) - static_cast<double>(start)) / static_cast<double>(step));
-  if (step == T(0) || !std::isfinite(count))
-    fail<std::invalid_argument>("arange", "needs finite bounds and a step other than 0 but got start ", start,
-                                ", stop ", stop, ", step ", step);
+  if (step == T(0) || !(std::abs(count) < 0x1p53))
+    fail<std::invalid_argument>("arange",
+                                "needs finite bounds, a step other than 0 and fewer than 2^53 numbers but got start ",
+                                start, ", stop ", stop, ", step ", step);
   Array<T> result(Shape{count > 0 ? static_cast<std::size_t>(count) : 0});
   for (std::size_t i = 0; i < result.size(); ++i) result.data()[i] = start + static_cast<T>(i) * step;
   return result;

@@ -54,22 +54,20 @@ inline constexpr bool is_expression = xt::is_xexpression<std::decay_t<E>>::value
 /// "(2, 3)", "(4,)" for one axis, "()" for a 0-d array.
 std::string to_string(const Shape& shape);
 
-/// Product of the extents; 1 for a 0-d shape.
-inline std::size_t element_count(const Shape& shape) {
-  std::size_t n = 1;
-  for (const std::size_t extent : shape) n *= extent;
-  return n;
-}
+/// Product of the extents; 1 for a 0-d shape. Throws ShapeError when it does not fit in std::size_t.
+std::size_t element_count(const Shape& shape);
 
 /// An array of the given shape whose numbers are not set.
 template <class T>
 Array<T> empty(const Shape& shape) {
+  element_count(shape);  // xtensor would allocate what is left of an overflowing product
   return Array<T>(shape);
 }
 
 /// An array filled with one value.
 template <class T>
 Array<T> full(const Shape& shape, T value) {
+  element_count(shape);
   return Array<T>(shape, value);
 }
 
@@ -102,7 +100,7 @@ Array<T> linspace(T start, T stop, std::size_t count);
 /// A copy of `element_count(shape)` numbers from memory, in row-major order.
 template <class T>
 Array<T> from(const T* data, const Shape& shape) {
-  Array<T> result(shape);
+  auto result = empty<T>(shape);
   for (std::size_t i = 0; i < result.size(); ++i) result.data()[i] = data[i];
   return result;
 }
@@ -128,6 +126,19 @@ auto from(const E& expression) {
   using V = std::conditional_t<std::is_void_v<T>, typename std::decay_t<E>::value_type, T>;
   if constexpr (std::is_same_v<std::decay_t<E>, Array<V>>) return expression;
   else return Array<V>(xt::cast<V>(expression));
+<<<<<<< HEAD
+=======
+}
+
+/// An Array as it is, any other expression evaluated: what functions that take expressions pass on.
+template <class T>
+const Array<T>& evaluated(const Array<T>& a) {
+  return a;
+}
+template <class E, class = std::enable_if_t<is_expression<E> && !std::is_same_v<E, Array<typename E::value_type>>>>
+Array<typename E::value_type> evaluated(const E& expression) {
+  return from(expression);
+>>>>>>> base
 }
 
 /// The only number of an array of size one; throws ShapeError for any other size.

@@ -1,5 +1,6 @@
 #include "memory.hpp"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdlib>
@@ -51,11 +52,17 @@ void to_system(void* block) noexcept { ::operator delete (block, std::align_val_
 
 struct Lists {
   std::array<Block*, kClasses> head{};
+  std::array<std::size_t, kClasses> count{};
 
-  void push(std::size_t size_class, void* p) noexcept { head[size_class] = ::new (p) Block{head[size_class]}; }
+  void push(std::size_t size_class, void* p) noexcept {
+    head[size_class] = ::new (p) Block{head[size_class]};
+    ++count[size_class];
+  }
   void* pop(std::size_t size_class) noexcept {
     Block* block = head[size_class];
-    if (block) head[size_class] = block->next;
+    if (!block) return nullptr;
+    head[size_class] = block->next;
+    --count[size_class];
     return block;
   }
   void clear() noexcept {
@@ -64,40 +71,46 @@ struct Lists {
   }
 };
 
-// Blocks left behind by threads that ended. Never destroyed: objects with static lifetime free into it.
-struct Orphans {
+// Blocks that any thread may take: what ended threads left behind, and what a thread kept beyond its share (a thread
+// that only frees what another allocates would else hoard without end). Never destroyed: objects with static lifetime
+// free into it.
+struct Shared {
   std::mutex mutex;
   std::atomic<bool> any{false};
   Lists lists;
+
+  void push(std::size_t size_class, void* p) noexcept {
+    const std::lock_guard<std::mutex> lock(mutex);
+    lists.push(size_class, p);
+    any.store(true, std::memory_order_relaxed);
+  }
+  void* pop(std::size_t size_class) noexcept {
+    if (!any.load(std::memory_order_relaxed)) return nullptr;
+    const std::lock_guard<std::mutex> lock(mutex);
+    return lists.pop(size_class);
+  }
 };
 
-Orphans& orphans() {
-  static auto* const instance = new Orphans;
+Shared& shared() {
+  static auto* const instance = new Shared;
   return *instance;
 }
 
+// Most bytes that a thread keeps for itself in one size class (but always one block).
+constexpr std::size_t kOwnShare = std::size_t{1} << 20;
+
 // `lists` is trivially destructible, so it stays usable while and after the thread's other objects die;
-// once `closed`, blocks go straight to the orphans.
+// once `closed`, blocks go straight to the shared ones.
 thread_local Lists lists;
 thread_local bool closed = false;
 
 struct AtThreadExit {
   ~AtThreadExit() {
     closed = true;
-    Orphans& all = orphans();
-    const std::lock_guard<std::mutex> lock(all.mutex);
     for (std::size_t c = 0; c < kClasses; ++c)
-      while (void* p = lists.pop(c)) all.lists.push(c, p);
-    all.any.store(true, std::memory_order_relaxed);
+      while (void* p = lists.pop(c)) shared().push(c, p);
   }
 };
-
-void* adopt(std::size_t size_class) {
-  Orphans& all = orphans();
-  if (!all.any.load(std::memory_order_relaxed)) return nullptr;
-  const std::lock_guard<std::mutex> lock(all.mutex);
-  return all.lists.pop(size_class);
-}
 
 bool decide_pooled() {
 #ifdef XGRAD_UNDER_SANITIZER
@@ -123,7 +136,7 @@ void* allocate(std::size_t bytes) {
   if (!pooled() || bytes > (std::size_t{1} << 46)) return from_system(bytes ? bytes : 1);
   const std::size_t c = class_of(bytes);
   if (void* p = lists.pop(c)) return p;
-  if (void* p = adopt(c)) return p;
+  if (void* p = shared().pop(c)) return p;
   return from_system(size_of(c));
 }
 
@@ -131,21 +144,15 @@ void deallocate(void* block, std::size_t bytes) noexcept {
   if (!block) return;
   if (!pooled() || bytes > (std::size_t{1} << 46)) return to_system(block);
   const std::size_t c = class_of(bytes);
-  if (!closed) {
-    static thread_local AtThreadExit at_exit;
-    (void)at_exit;
-    lists.push(c, block);
-    return;
-  }
-  Orphans& all = orphans();
-  const std::lock_guard<std::mutex> lock(all.mutex);
-  all.lists.push(c, block);
-  all.any.store(true, std::memory_order_relaxed);
+  if (closed || (lists.count[c] + 1) * size_of(c) > std::max(kOwnShare, size_of(c))) return shared().push(c, block);
+  static thread_local AtThreadExit at_exit;
+  (void)at_exit;
+  lists.push(c, block);
 }
 
 void release() noexcept {
   lists.clear();
-  Orphans& all = orphans();
+  Shared& all = shared();
   const std::lock_guard<std::mutex> lock(all.mutex);
   all.lists.clear();
   all.any.store(false, std::memory_order_relaxed);

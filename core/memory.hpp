@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <new>
 
 // A namespace of its own: argument lookup on an xtensor expression visits the namespace of the
 // allocator, and must not find all of xgrad there.
@@ -15,7 +16,8 @@ void* allocate(std::size_t bytes);
 /// Gives back a block from `allocate`, with the size that was asked for. Any thread may free any block.
 void deallocate(void* block, std::size_t bytes) noexcept;
 
-/// Returns the kept blocks of the calling thread, and those of threads that have ended, to the system.
+/// Returns the kept blocks of the calling thread, those of threads that have ended, and those beyond what each running
+/// thread keeps for itself (1 MiB per size class), to the system.
 void release() noexcept;
 
 /// True when freed blocks are kept. False under sanitizers and valgrind and with XGRAD_NO_POOL=1 in the
@@ -33,7 +35,7 @@ struct Allocator {
   template <class U>
   Allocator(const Allocator<U>&) noexcept {}
   T* allocate(std::size_t n) {
-    if (n > static_cast<std::size_t>(-1) / 2 / sizeof(T)) n = static_cast<std::size_t>(-1) / 2 / sizeof(T);
+    if (n > static_cast<std::size_t>(-1) / sizeof(T)) throw std::bad_array_new_length();
     return static_cast<T*>(memory::allocate(n * sizeof(T)));
   }
   void deallocate(T* p, std::size_t n) noexcept { memory::deallocate(p, n * sizeof(T)); }
