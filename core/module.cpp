@@ -1,0 +1,208 @@
+#include "module.hpp"
+
+#include <algorithm>
+#include <iomanip>
+#include <set>
+
+namespace xgrad {
+
+template <class T>
+void Visitor<T>::operator()(const std::string& name, Module<T>& module) {
+  const std::string outer = std::exchange(prefix_, path(name));
+  on_module(prefix_, module);
+  module.visit(*this);
+  prefix_ = outer;
+}
+
+template <class T>
+void Visitor<T>::operator()(const std::string& name, Variable<T>& parameter) {
+  if (parameter.defined()) on_parameter(path(name), parameter);
+}
+
+template <class T>
+void Visitor<T>::operator()(const std::string& name, Array<T>& buffer) {
+  on_buffer(path(name), buffer);
+}
+
+template <class T>
+void Visitor<T>::operator()(const std::string& name, Rng& generator) {
+  on_generator(path(name), generator);
+}
+
+namespace {
+
+/// The members of a module by name, each once, in the order of `visit`.
+template <class T>
+struct Members final : Visitor<T> {
+  explicit Members(Module<T>& root) {
+    modules.push_back(&root);
+    root.visit(*this);
+  }
+
+  void on_module(const std::string&, Module<T>& m) override { modules.push_back(&m); }
+  void on_parameter(const std::string& path, Variable<T>& p) override {
+    claim(path);
+    if (seen.insert(p.shared_value().get()).second) parameters.emplace_back(path, p);
+  }
+  void on_buffer(const std::string& path, Array<T>& b) override {
+    claim(path);
+    buffers.emplace_back(path, &b);
+  }
+  void on_generator(const std::string& path, Rng& g) override {
+    claim(path);
+    generators.emplace_back(path, &g);
+  }
+  void claim(const std::string& path) {
+    if (!names.insert(path).second)
+      fail<std::invalid_argument>("Module", "two members are named \"", path,
+                                  "\"; give each a name of its own in visit()");
+  }
+
+  std::vector<Module<T>*> modules;
+  std::vector<std::pair<std::string, Variable<T>>> parameters;
+  std::vector<std::pair<std::string, Array<T>*>> buffers;
+  std::vector<std::pair<std::string, Rng*>> generators;
+  std::set<std::string> names;
+  std::set<const void*> seen;
+};
+
+/// Compares the names on two sides and notes what stands on one side only.
+template <class Have, class Want>
+void compare_names(const Have& have, const Want& want, std::string& complaints) {
+  std::set<std::string> have_names, want_names;
+  for (const auto& entry : have) have_names.insert(entry.first);
+  for (const auto& entry : want) want_names.insert(entry.first);
+  for (const auto& name : want_names)
+    if (!have_names.count(name)) complaints += "\n  missing: " + name;
+  for (const auto& name : have_names)
+    if (!want_names.count(name)) complaints += "\n  unknown: " + name;
+}
+
+}  // namespace
+
+template <class T>
+std::vector<std::pair<std::string, Variable<T>>> Module<T>::named_parameters() {
+  return Members<T>(*this).parameters;
+}
+
+template <class T>
+std::vector<Variable<T>> Module<T>::parameters() {
+  std::vector<Variable<T>> result;
+  for (auto& [path, p] : Members<T>(*this).parameters) result.push_back(p);
+  return result;
+}
+
+template <class T>
+std::size_t Module<T>::count(bool frozen_too) {
+  std::size_t n = 0;
+  for (const auto& p : parameters())
+    if (frozen_too || p.requires_grad()) n += p.size();
+  return n;
+}
+
+template <class T>
+void Module<T>::train(bool on) {
+  for (Module<T>* m : Members<T>(*this).modules) m->training_ = on;
+}
+
+template <class T>
+void Module<T>::zero_grad() {
+  for (auto& p : parameters()) p.zero_grad();
+}
+
+template <class T>
+void Module<T>::freeze(bool on) {
+  for (auto& p : parameters()) p.set_requires_grad(!on);
+}
+
+template <class T>
+std::string Module<T>::summary() {
+  const Members<T> members(*this);
+  struct Row {
+    std::string name, shape, count;
+  };
+  std::vector<Row> rows;
+  for (const auto& [path, p] : members.parameters)
+    rows.push_back({path, to_string(p.shape()), std::to_string(p.size()) + (p.requires_grad() ? "" : "  frozen")});
+  for (const auto& [path, b] : members.buffers)
+    rows.push_back({path, to_string(b->shape()), std::to_string(b->size()) + "  buffer"});
+  std::size_t name_width = 4, shape_width = 5;
+  for (const Row& row : rows) {
+    name_width = std::max(name_width, row.name.size());
+    shape_width = std::max(shape_width, row.shape.size());
+  }
+  std::ostringstream out;
+  const auto line = [&](const Row& row) {
+    out << std::left << std::setw(static_cast<int>(name_width + 2)) << row.name
+        << std::setw(static_cast<int>(shape_width + 2)) << row.shape << row.count << '\n';
+  };
+  out << name() << '\n';
+  line({"name", "shape", "count"});
+  for (const Row& row : rows) line(row);
+  const std::size_t all = count(true), trained = count();
+  out << "parameters: " << all << " (" << all * sizeof(T) << " bytes)";
+  if (trained != all) out << ", of which trainable: " << trained;
+  out << '\n';
+  return out.str();
+}
+
+template <class T>
+EvalScope<T>::EvalScope(Module<T>& module) {
+  for (Module<T>* m : Members<T>(module).modules) before_.emplace_back(m, m->is_training());
+  module.eval();
+}
+
+template <class T>
+EvalScope<T>::~EvalScope() {
+  // From the top down, each call also sets what is below, so the innermost word is the last.
+  for (const auto& [m, training] : before_) m->train(training);
+}
+
+template <class T>
+State<T> state(Module<T>& module) {
+  const Members<T> members(module);
+  State<T> result;
+  for (const auto& [path, p] : members.parameters) result.arrays.emplace_back(path, p.value());
+  for (const auto& [path, b] : members.buffers) result.arrays.emplace_back(path, *b);
+  for (const auto& [path, g] : members.generators) result.generators.emplace_back(path, g->state());
+  return result;
+}
+
+template <class T>
+void load_state(Module<T>& module, const State<T>& state) {
+  Members<T> members(module);
+  std::vector<std::pair<std::string, const Array<T>*>> current;
+  for (const auto& [path, p] : members.parameters) current.emplace_back(path, &p.value());
+  for (const auto& [path, b] : members.buffers) current.emplace_back(path, b);
+
+  std::string complaints;
+  compare_names(state.arrays, current, complaints);
+  compare_names(state.generators, members.generators, complaints);
+  const auto find = [](const auto& list, const std::string& path) {
+    return std::find_if(list.begin(), list.end(), [&](const auto& entry) { return entry.first == path; });
+  };
+  for (const auto& [path, array] : current) {
+    const auto entry = find(state.arrays, path);
+    if (entry != state.arrays.end() && entry->second.shape() != array->shape())
+      complaints += "\n  shape of " + path + ": must be " + to_string(array->shape()) + " but is " +
+                    to_string(entry->second.shape());
+  }
+  if (!complaints.empty())
+    fail<std::invalid_argument>("load_state", "the state must have the names and shapes of the module:", complaints);
+
+  for (auto& [path, p] : members.parameters)
+    p.mutate([&, &name = path](Array<T>& a) { a = find(state.arrays, name)->second; });
+  for (auto& [path, b] : members.buffers) *b = find(state.arrays, path)->second;
+  for (auto& [path, g] : members.generators) g->set_state(find(state.generators, path)->second);
+}
+
+#define XGRAD_INSTANTIATE(T)           \
+  template class Visitor<T>;           \
+  template class Module<T>;            \
+  template class EvalScope<T>;         \
+  template State<T> state(Module<T>&); \
+  template void load_state(Module<T>&, const State<T>&);
+XGRAD_INSTANTIATE(float)
+XGRAD_INSTANTIATE(double)
+
+}  // namespace xgrad

@@ -1,0 +1,147 @@
+// Module<T>: named parameters. A module lists its members once, in `visit`; everything else is derived from that.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "random.hpp"
+#include "variable.hpp"
+
+namespace xgrad {
+
+template <class T>
+class Module;
+
+/// What `Module::visit` is given: call it with a name and a member for each member that holds state.
+///
+///     void visit(xgrad::Visitor<T>& v) override { v("norm", norm); v("ffn", ffn); v("scale", scale); }
+///
+/// Names become dotted: "ffn.linear1.weight". To do something new with the members of a module, derive from Visitor
+/// and override what you need of the four `on_` functions.
+template <class T>
+class Visitor {
+ public:
+  virtual ~Visitor() = default;
+
+  /// A sub-module.
+  void operator()(const std::string& name, Module<T>& module);
+  /// A parameter; an undefined one (an absent bias) is passed over.
+  void operator()(const std::string& name, Variable<T>& parameter);
+  /// Numbers that belong to the state but are not trained.
+  void operator()(const std::string& name, Array<T>& buffer);
+  /// A random generator.
+  void operator()(const std::string& name, Rng& generator);
+  /// Several sub-modules: "name.0", "name.1", ...
+  template <class M>
+  void operator()(const std::string& name, std::vector<M>& modules) {
+    for (std::size_t i = 0; i < modules.size(); ++i) (*this)(name + "." + std::to_string(i), modules[i]);
+  }
+  /// A sub-module held by pointer; null is passed over.
+  template <class M>
+  void operator()(const std::string& name, std::unique_ptr<M>& module) {
+    if (module) (*this)(name, *module);
+  }
+  /// A sub-module or parameter that may be absent.
+  template <class M>
+  void operator()(const std::string& name, std::optional<M>& member) {
+    if (member) (*this)(name, *member);
+  }
+
+ protected:
+  virtual void on_module(const std::string& /*path*/, Module<T>& /*module*/) {}
+  virtual void on_parameter(const std::string& /*path*/, Variable<T>& /*parameter*/) {}
+  virtual void on_buffer(const std::string& /*path*/, Array<T>& /*buffer*/) {}
+  virtual void on_generator(const std::string& /*path*/, Rng& /*generator*/) {}
+
+ private:
+  std::string path(const std::string& name) const { return prefix_.empty() ? name : prefix_ + "." + name; }
+  std::string prefix_;
+};
+
+/// The numbers of a module by dotted name, and the state of its generators.
+template <class T>
+struct State {
+  std::vector<std::pair<std::string, Array<T>>> arrays;
+  std::vector<std::pair<std::string, Rng::State>> generators;
+};
+
+/// Base of layers and models. Derive, keep layers and parameters as members, list them in `visit`, and give the class
+/// the `operator()` that suits it. Modules move and do not copy, since a copy would share its numbers with the
+/// original; `copy_state` copies numbers.
+template <class T>
+class Module {
+ public:
+  Module() = default;
+  Module(const Module&) = delete;
+  Module& operator=(const Module&) = delete;
+  Module(Module&&) = default;
+  Module& operator=(Module&&) = default;
+  virtual ~Module() = default;
+
+  /// Names every member that holds parameters, buffers, generators or sub-modules, in a fixed order.
+  virtual void visit(Visitor<T>& v) = 0;
+
+  /// Name shown by `summary`.
+  virtual std::string name() const { return "Module"; }
+
+  /// Handles to all parameters with their dotted names, frozen ones included. One that is shared by two members
+  /// appears once, under its first name. Throws std::invalid_argument when two members have one name.
+  std::vector<std::pair<std::string, Variable<T>>> named_parameters();
+  std::vector<Variable<T>> parameters();
+
+  /// Number of trainable numbers (frozen parameters not counted), or of all with `frozen_too`.
+  std::size_t count(bool frozen_too = false);
+
+  /// Switches this module and all below it to training or evaluation behaviour (dropout). Does not touch
+  /// requires_grad. A new module is in training mode.
+  void train(bool on = true);
+  void eval() { train(false); }
+  bool is_training() const noexcept { return training_; }
+
+  /// Drops the gradients of all parameters.
+  void zero_grad();
+
+  /// Stops (or resumes) gradients for all parameters: `model.embedding.freeze()`.
+  void freeze(bool on = true);
+
+  /// A table of parameters and buffers with shapes and counts, and totals.
+  std::string summary();
+
+ private:
+  bool training_ = true;
+};
+
+/// Evaluation mode for a scope; afterwards every sub-module is back in the mode it had.
+///
+///     { const xgrad::EvalScope<T> scope(model); prediction = model(x); }
+template <class T>
+class EvalScope {
+ public:
+  explicit EvalScope(Module<T>& module);
+  ~EvalScope();
+  EvalScope(const EvalScope&) = delete;
+  EvalScope& operator=(const EvalScope&) = delete;
+
+ private:
+  std::vector<std::pair<Module<T>*, bool>> before_;
+};
+
+/// A copy of all parameters, buffers and generator states.
+template <class T>
+State<T> state(Module<T>& module);
+
+/// Puts the numbers of a state back. Throws std::invalid_argument, naming all that are missing, unknown or of another
+/// shape, before anything changes.
+template <class T>
+void load_state(Module<T>& module, const State<T>& state);
+
+/// Copies parameters, buffers and generator states between two modules of the same structure. Throws as load_state.
+template <class T>
+void copy_state(Module<T>& from, Module<T>& to) {
+  load_state(to, state(from));
+}
+
+}  // namespace xgrad
