@@ -126,8 +126,6 @@ auto from(const E& expression) {
   using V = std::conditional_t<std::is_void_v<T>, typename std::decay_t<E>::value_type, T>;
   if constexpr (std::is_same_v<std::decay_t<E>, Array<V>>) return expression;
   else return Array<V>(xt::cast<V>(expression));
-<<<<<<< HEAD
-=======
 }
 
 /// An Array as it is, any other expression evaluated: what functions that take expressions pass on.
@@ -138,7 +136,6 @@ const Array<T>& evaluated(const Array<T>& a) {
 template <class E, class = std::enable_if_t<is_expression<E> && !std::is_same_v<E, Array<typename E::value_type>>>>
 Array<typename E::value_type> evaluated(const E& expression) {
   return from(expression);
->>>>>>> base
 }
 
 /// The only number of an array of size one; throws ShapeError for any other size.

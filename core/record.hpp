@@ -1,8 +1,6 @@
 // record(): how an op becomes part of a graph, and what its derivative is given.
 #pragma once
 
-#include <optional>
-
 #include "kernels/index.hpp"
 #include "variable.hpp"
 
@@ -29,66 +27,8 @@ inline constexpr Saves all{0xffffffff};
 constexpr Saves input(std::size_t i) { return Saves(std::uint32_t{1} << (i < 30 ? i : 30)); }
 }  // namespace saves
 
-namespace detail {
-
-/// A vector in pooled memory.
-template <class X>
-using PoolVector = std::vector<X, memory::Allocator<X>>;
-
-}  // namespace detail
-
-/// One input of a node: where its gradient goes (nowhere for a constant), its shape, and its value if saved.
-template <class T>
-struct Edge {
-  Shared<Node<T>> node;
-  Shape shape;
-  Shared<detail::Value<T>> saved;
-  std::uint32_t version = 0;
-};
-
-template <class T>
-class ArrayBackward;
-template <class T>
-class GraphBackward;
 template <class T, class G>
 class Pass;
-
-/// One op application, or a leaf. It owns its parents and the values its derivative reads, and nothing owns a child.
-template <class T>
-class Node : public Counted {
- public:
-  explicit Node(const char* name);
-  ~Node() override;
-
-  /// The derivative in an ordinary pass, and in a pass whose own graph is wanted.
-  virtual void derive(ArrayBackward<T>& b) const = 0;
-  virtual void derive(GraphBackward<T>& b) const = 0;
-  /// Drops edges, saved values and whatever the derivative captured.
-  virtual void release();
-  virtual Leaf<T>* as_leaf() { return nullptr; }
-
-  const char* const name;
-  const std::uint64_t id;  // creation order: parents have smaller numbers
-  bool released = false;
-  detail::PoolVector<Edge<T>> edges;
-  Shared<detail::Value<T>> saved_output;
-  std::uint32_t output_version = 0;
-};
-
-/// Where a leaf's gradient lands.
-template <class T>
-class Leaf final : public Node<T> {
- public:
-  explicit Leaf(Shared<detail::Value<T>> v) : Node<T>("leaf"), value(std::move(v)) {}
-  void derive(ArrayBackward<T>&) const override {}
-  void derive(GraphBackward<T>&) const override {}
-  void release() override {}
-  Leaf* as_leaf() override { return this; }
-
-  Shared<detail::Value<T>> value;
-  bool requires_grad = true;
-  std::optional<Array<T>> grad;
-};
 
 /// What both forms of the derivative's argument `b` offer, G being Array<T> or Variable<T>.
 template <class T, class G>

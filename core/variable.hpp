@@ -8,25 +8,12 @@
 #include <vector>
 
 #include "array.hpp"
-#include "shared.hpp"
+#include "node.hpp"
 
 namespace xgrad {
 
 template <class T>
-class Node;
-template <class T>
-class Leaf;
-template <class T>
 class Variable;
-
-namespace detail {
-template <class T>
-struct Value final : Counted {
-  explicit Value(Array<T> a) : array(std::move(a)) {}
-  Array<T> array;
-  std::uint32_t version = 0;  // counts changes through Variable::mutate, so that backward can tell
-};
-}  // namespace detail
 
 }  // namespace xgrad
 

@@ -1,0 +1,83 @@
+// What a graph is made of: values, edges, nodes, leaves. For the engine; users meet Variable and record().
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "array.hpp"
+#include "shared.hpp"
+
+namespace xgrad {
+
+template <class T>
+class Node;
+template <class T>
+class Leaf;
+template <class T>
+class ArrayBackward;
+template <class T>
+class GraphBackward;
+
+namespace detail {
+
+/// A vector in pooled memory.
+template <class X>
+using PoolVector = std::vector<X, memory::Allocator<X>>;
+
+template <class T>
+struct Value final : Counted {
+  explicit Value(Array<T> a) : array(std::move(a)) {}
+  Array<T> array;
+  std::uint32_t version = 0;  // counts changes through Variable::mutate, so that backward can tell
+};
+
+}  // namespace detail
+
+/// One input of a node: where its gradient goes (nowhere for a constant), its shape, and its value if saved.
+template <class T>
+struct Edge {
+  Shared<Node<T>> node;
+  Shape shape;
+  Shared<detail::Value<T>> saved;
+  std::uint32_t version = 0;
+};
+
+/// One op application, or a leaf. It owns its parents and the values its derivative reads, and nothing owns a child.
+template <class T>
+class Node : public Counted {
+ public:
+  explicit Node(const char* name);
+  ~Node() override;
+
+  /// The derivative in an ordinary pass, and in a pass whose own graph is wanted.
+  virtual void derive(ArrayBackward<T>& b) const = 0;
+  virtual void derive(GraphBackward<T>& b) const = 0;
+  /// Drops edges, saved values and whatever the derivative captured.
+  virtual void release();
+  virtual Leaf<T>* as_leaf() { return nullptr; }
+
+  const char* const name;
+  const std::uint64_t id;  // creation order: parents have smaller numbers
+  bool released = false;
+  detail::PoolVector<Edge<T>> edges;
+  Shared<detail::Value<T>> saved_output;
+  std::uint32_t output_version = 0;
+};
+
+/// Where a leaf's gradient lands.
+template <class T>
+class Leaf final : public Node<T> {
+ public:
+  explicit Leaf(Shared<detail::Value<T>> v) : Node<T>("leaf"), value(std::move(v)) {}
+  void derive(ArrayBackward<T>&) const override {}
+  void derive(GraphBackward<T>&) const override {}
+  void release() override {}
+  Leaf* as_leaf() override { return this; }
+
+  Shared<detail::Value<T>> value;
+  bool requires_grad = true;
+  std::optional<Array<T>> grad;
+};
+
+}  // namespace xgrad
