@@ -8,8 +8,11 @@
 
 namespace xgrad {
 
+using detail::extreme_of_row;
 using detail::kColumns;
+using detail::Largest;
 using detail::Reduction;
+using detail::Smallest;
 
 namespace {
 
@@ -31,32 +34,6 @@ Array<T> sum_over(const Reduction<T>& r, double divisor) {
         detail::sum_columns(x, r.n, r.inner, width, total, [](T v, std::size_t) { return static_cast<double>(v); });
         for (std::size_t j = 0; j < width; ++j) out[j] = static_cast<T>(total[j] / divisor);
       });
-}
-
-// NaN is taken from either side: comparisons with it are false, and v is looked at explicitly.
-struct Largest {
-  template <class T>
-  T operator()(T best, T v) const {
-    return v > best || v != v ? v : best;
-  }
-};
-struct Smallest {
-  template <class T>
-  T operator()(T best, T v) const {
-    return v < best || v != v ? v : best;
-  }
-};
-
-template <class T, class Pick>
-T extreme_of_row(const T* x, std::size_t n, Pick pick) {
-  T lane[8];
-  std::fill(lane, lane + 8, x[0]);
-  std::size_t i = 0;
-  for (; i + 8 <= n; i += 8)
-    for (std::size_t k = 0; k < 8; ++k) lane[k] = pick(lane[k], x[i + k]);
-  for (; i < n; ++i) lane[0] = pick(lane[0], x[i]);
-  for (std::size_t k = 1; k < 8; ++k) lane[0] = pick(lane[0], lane[k]);
-  return lane[0];
 }
 
 template <class T, class Pick>

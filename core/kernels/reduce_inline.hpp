@@ -7,6 +7,33 @@
 
 namespace xgrad::detail {
 
+// NaN is taken from either side: comparisons with it are false, and v is looked at explicitly.
+struct Largest {
+  template <class T>
+  T operator()(T best, T v) const {
+    return v > best || v != v ? v : best;
+  }
+};
+struct Smallest {
+  template <class T>
+  T operator()(T best, T v) const {
+    return v < best || v != v ? v : best;
+  }
+};
+
+/// The largest or smallest of n > 0 numbers.
+template <class T, class Pick>
+T extreme_of_row(const T* x, std::size_t n, Pick pick) {
+  T lane[8];
+  std::fill(lane, lane + 8, x[0]);
+  std::size_t i = 0;
+  for (; i + 8 <= n; i += 8)
+    for (std::size_t k = 0; k < 8; ++k) lane[k] = pick(lane[k], x[i + k]);
+  for (; i < n; ++i) lane[0] = pick(lane[0], x[i]);
+  for (std::size_t k = 1; k < 8; ++k) lane[0] = pick(lane[0], lane[k]);
+  return lane[0];
+}
+
 /// A reduction seen as (outer, n, inner), reduced over the middle axis. When the axes are not neighbours the array is
 /// permuted so that they come last.
 template <class T>
