@@ -62,7 +62,7 @@ class Pass {
       if (any) derive(slot, node, parents);
       if (!slot.keep) slot.grad.reset();
       if (retain_graph) continue;
-      node.release();
+      node.drop();
       slot.node = nullptr;
     }
   }
