@@ -16,8 +16,8 @@ namespace {
 
 // Measured on two cores with OpenBLAS 0.3.21: below the first number of multiplications a plain loop is faster than a
 // call, below the second one thread is faster than two.
-constexpr double kDirect = 512;
-constexpr double kOneThread = 2e6;
+constexpr double kDirect = 128;
+constexpr double kOneThread = 1e6;
 
 std::atomic<std::uint64_t> product_count{0};
 
