@@ -169,6 +169,7 @@ Array<T> matmul(const Array<T>& a, const Array<T>& b, bool transpose_a, bool tra
   if (a.dimension() > 1) shape.push_back(lhs.rows);
   if (b.dimension() > 1) shape.push_back(rhs.columns);
   auto out = empty<T>(shape);
+  if (out.size() == 0) return out;
 
   std::size_t count = element_count(lead), m = lhs.rows;
   const std::size_t n = rhs.columns, k = lhs.columns;
