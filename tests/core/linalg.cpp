@@ -54,7 +54,7 @@ class Linalg : public testing::Test {
   }
 };
 using Types = testing::Types<float, double>;
-TYPED_TEST_SUITE(Linalg, Types);
+TYPED_TEST_SUITE(Linalg, Types, );  // the comma: clang in C++17 wants the last argument
 
 TYPED_TEST(Linalg, GemmAgainstNaiveLoops) {
   using T = TypeParam;
