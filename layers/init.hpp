@@ -23,14 +23,14 @@ class Init {
   enum class Law { constant, uniform, normal };
   enum class Scale { fixed, fan_in, fan_out, fan_mean };
 
-  /// A distribution with the given mean and standard deviation `spread`, or spread / sqrt(fan) unless `fixed`.
-  /// Throws std::invalid_argument unless both are finite and spread >= 0.
-  Init(Law law, Scale scale, double mean, double spread);
+  /// The constant a, uniform numbers in [a, b), or normal ones with mean a and deviation b, each over sqrt(fan) unless
+  /// `fixed` (a fan of 0 gives zeros). Throws std::invalid_argument unless a and b are finite and in order.
+  Init(Law law, Scale scale, double a, double b);
 
  private:
   Law law_;
   Scale scale_;
-  double mean_, spread_;
+  double a_, b_;
 };
 
 /// Which count of connections keeps its scale: inputs (values going forward) or outputs (gradients going back).
