@@ -1,0 +1,204 @@
+#include "reduce.hpp"
+
+#include <cmath>
+#include <limits>
+
+#include "broadcast_inline.hpp"
+#include "reduce_inline.hpp"
+
+namespace xgrad {
+
+using detail::extreme_of_row;
+using detail::kColumns;
+using detail::Largest;
+using detail::Reduction;
+using detail::Smallest;
+
+namespace {
+
+template <class T>
+void refuse_empty(const char* who, const Reduction<T>& r, const Array<T>& x) {
+  if (r.n == 0)
+    fail<ShapeError>(who, "needs at least one number but runs over an empty extent of ", to_string(x.shape()));
+}
+
+// sum(x) / divisor: division by 1 is exact, so that sum and mean share their loops.
+template <class T>
+Array<T> sum_over(const Reduction<T>& r, double divisor) {
+  return r.run(
+      [&](const T* x) {
+        return static_cast<T>(detail::sum_of(r.n, [x](std::size_t i) { return static_cast<double>(x[i]); }) / divisor);
+      },
+      [&](const T* x, std::size_t width, T* out) {
+        double total[kColumns];
+        detail::sum_columns(x, r.n, r.inner, width, total, [](T v, std::size_t) { return static_cast<double>(v); });
+        for (std::size_t j = 0; j < width; ++j) out[j] = static_cast<T>(total[j] / divisor);
+      });
+}
+
+template <class T, class Pick>
+void extremes_of_columns(const T* x, std::size_t n, std::size_t stride, std::size_t width, T* out, Pick pick) {
+  std::copy(x, x + width, out);
+  for (std::size_t i = 1; i < n; ++i)
+    for (std::size_t j = 0; j < width; ++j) out[j] = pick(out[j], x[i * stride + j]);
+}
+
+template <class T, class Pick>
+Array<T> extreme(const char* who, const Array<T>& x, const Axes& axes, bool keep, Pick pick) {
+  const Reduction<T> r(who, x, axes, keep);
+  refuse_empty(who, r, x);
+  return r.run(
+      [&](const T* row) { return extreme_of_row(row, r.n, pick); },
+      [&](const T* from, std::size_t width, T* out) { extremes_of_columns(from, r.n, r.inner, width, out, pick); });
+}
+
+template <class T, class Better>
+Index position(const char* who, const Array<T>& x, std::ptrdiff_t axis, bool keep, Better better) {
+  const Reduction<T> r(who, x, axis, keep);
+  refuse_empty(who, r, x);
+  Index result(r.shape);
+  for (std::size_t o = 0; o < r.outer; ++o) {
+    const T* from = r.data + o * r.n * r.inner;
+    std::int64_t* best = result.data() + o * r.inner;
+    std::fill(best, best + r.inner, 0);
+    for (std::size_t i = 1; i < r.n; ++i)
+      for (std::size_t j = 0; j < r.inner; ++j) {
+        const T v = from[i * r.inner + j], held = from[static_cast<std::size_t>(best[j]) * r.inner + j];
+        if (better(v, held) || (v != v && held == held)) best[j] = static_cast<std::int64_t>(i);
+      }
+  }
+  return result;
+}
+
+}  // namespace
+
+template <class T>
+Array<T> sum(const Array<T>& x, const Axes& axes, bool keep) {
+  return sum_over(Reduction<T>("sum", x, axes, keep), 1.0);
+}
+
+template <class T>
+Array<T> mean(const Array<T>& x, const Axes& axes, bool keep) {
+  const Reduction<T> r("mean", x, axes, keep);
+  refuse_empty("mean", r, x);
+  return sum_over(r, static_cast<double>(r.n));
+}
+
+template <class T>
+Array<T> variance(const Array<T>& x, const Axes& axes, bool keep, std::size_t ddof) {
+  const Reduction<T> r("variance", x, axes, keep);
+  refuse_empty("variance", r, x);
+  if (r.n <= ddof)
+    fail<ShapeError>("variance", "with ddof ", ddof, " needs more than ", ddof, " numbers but got ", r.n);
+  const double n = static_cast<double>(r.n), divisor = static_cast<double>(r.n - ddof);
+  return r.run(
+      [&](const T* row) {
+        const double m = detail::sum_of(r.n, [row](std::size_t i) { return static_cast<double>(row[i]); }) / n;
+        const auto squared = [row, m](std::size_t i) {
+          const double d = static_cast<double>(row[i]) - m;
+          return d * d;
+        };
+        return static_cast<T>(detail::sum_of(r.n, squared) / divisor);
+      },
+      [&](const T* from, std::size_t width, T* out) {
+        double m[kColumns], total[kColumns];
+        detail::sum_columns(from, r.n, r.inner, width, m, [](T v, std::size_t) { return static_cast<double>(v); });
+        for (std::size_t j = 0; j < width; ++j) m[j] /= n;
+        const auto squared = [&m](T v, std::size_t j) {
+          const double d = static_cast<double>(v) - m[j];
+          return d * d;
+        };
+        detail::sum_columns(from, r.n, r.inner, width, total, squared);
+        for (std::size_t j = 0; j < width; ++j) out[j] = static_cast<T>(total[j] / divisor);
+      });
+}
+
+template <class T>
+Array<T> amax(const Array<T>& x, const Axes& axes, bool keep) {
+  return extreme("amax", x, axes, keep, Largest());
+}
+
+template <class T>
+Array<T> amin(const Array<T>& x, const Axes& axes, bool keep) {
+  return extreme("amin", x, axes, keep, Smallest());
+}
+
+template <class T>
+Array<T> logsumexp(const Array<T>& x, const Axes& axes, bool keep) {
+  const Reduction<T> r("logsumexp", x, axes, keep);
+  if (r.n == 0) return full<T>(r.shape, -std::numeric_limits<T>::infinity());
+  // An infinite or NaN maximum is the result; subtracting it would make NaN of infinities.
+  const auto result = [](T m, double total) { return std::isfinite(m) ? m + static_cast<T>(std::log(total)) : m; };
+  return r.run(
+      [&](const T* row) {
+        const T m = extreme_of_row(row, r.n, Largest());
+        const auto term = [row, m](std::size_t i) { return static_cast<double>(std::exp(row[i] - m)); };
+        return result(m, detail::sum_of(r.n, term));
+      },
+      [&](const T* from, std::size_t width, T* out) {
+        double total[kColumns];
+        extremes_of_columns(from, r.n, r.inner, width, out, Largest());
+        const auto term = [out](T v, std::size_t j) { return static_cast<double>(std::exp(v - out[j])); };
+        detail::sum_columns(from, r.n, r.inner, width, total, term);
+        for (std::size_t j = 0; j < width; ++j) out[j] = result(out[j], total[j]);
+      });
+}
+
+template <class T>
+Index argmax(const Array<T>& x, std::ptrdiff_t axis, bool keep) {
+  return position("argmax", x, axis, keep, [](T v, T held) { return v > held; });
+}
+
+template <class T>
+Index argmin(const Array<T>& x, std::ptrdiff_t axis, bool keep) {
+  return position("argmin", x, axis, keep, [](T v, T held) { return v < held; });
+}
+
+template <class T>
+Array<T> sum_to(const Array<T>& x, const Shape& shape) {
+  if (shape == x.shape()) return x;
+  const std::size_t lead = x.dimension() - std::min(shape.size(), x.dimension());
+  std::vector<std::ptrdiff_t> axes;
+  bool fits = shape.size() <= x.dimension();
+  for (std::size_t i = 0; i < x.dimension() && fits; ++i) {
+    if (i < lead || (shape[i - lead] == 1 && x.shape()[i] != 1)) axes.push_back(static_cast<std::ptrdiff_t>(i));
+    else fits = shape[i - lead] == x.shape()[i];
+  }
+  if (!fits)
+    fail<ShapeError>("sum_to", "shape ", to_string(x.shape()), " cannot be summed to ", to_string(shape),
+                     ", which does not broadcast to it");
+  Array<T> result = xgrad::sum(x, axes, true);
+  result.reshape(shape);
+  return result;
+}
+
+template <class T>
+Array<T> broadcast_to(const Array<T>& x, const Shape& shape) {
+  if (broadcast_shape("broadcast_to", x.shape(), shape) != shape)
+    fail<ShapeError>("broadcast_to", "shape ", to_string(x.shape()), " does not broadcast to ", to_string(shape));
+  Array<T> result(shape);
+  T* out = result.data();
+  detail::broadcast_walk(shape, x.shape()).each_row([&](const auto& at, std::size_t n, const auto& step) {
+    const T* from = x.data() + at[0];
+    if (step[0] == 1) std::copy(from, from + n, out);
+    else std::fill(out, out + n, *from);
+    out += n;
+  });
+  return result;
+}
+
+#define XGRAD_INSTANTIATE(T)                                                   \
+  template Array<T> sum(const Array<T>&, const Axes&, bool);                   \
+  template Array<T> mean(const Array<T>&, const Axes&, bool);                  \
+  template Array<T> variance(const Array<T>&, const Axes&, bool, std::size_t); \
+  template Array<T> amax(const Array<T>&, const Axes&, bool);                  \
+  template Array<T> amin(const Array<T>&, const Axes&, bool);                  \
+  template Array<T> logsumexp(const Array<T>&, const Axes&, bool);             \
+  template Index argmax(const Array<T>&, std::ptrdiff_t, bool);                \
+  template Index argmin(const Array<T>&, std::ptrdiff_t, bool);                \
+  template Array<T> sum_to(const Array<T>&, const Shape&);                     \
+  template Array<T> broadcast_to(const Array<T>&, const Shape&);
+XGRAD_INSTANTIATE(float)
+XGRAD_INSTANTIATE(double)
+
+}  // namespace xgrad

@@ -1,0 +1,47 @@
+// Sums whose error stays flat, in an order that depends on the length alone. Internal to the kernels.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+
+namespace xgrad::detail {
+
+/// f(begin) + ... + f(end - 1): eight running sums in blocks of up to 1024, blocks added pairwise.
+template <class F>
+double sum_of(std::size_t begin, std::size_t end, F f) {
+  const std::size_t n = end - begin;
+  if (n > 1024) {
+    const std::size_t middle = begin + (n / 2 + 1023) / 1024 * 1024;
+    return sum_of(begin, middle, f) + sum_of(middle, end, f);
+  }
+  double lane[8] = {}, rest = 0;
+  std::size_t i = begin;
+  for (; i + 8 <= end; i += 8)
+    for (std::size_t k = 0; k < 8; ++k) lane[k] += f(i + k);
+  for (; i < end; ++i) rest += f(i);
+  return ((lane[0] + lane[4]) + (lane[1] + lane[5])) + ((lane[2] + lane[6]) + (lane[3] + lane[7])) + rest;
+}
+
+template <class F>
+double sum_of(std::size_t n, F f) {
+  return sum_of(0, n, f);
+}
+
+/// Columns are summed this many at a time, so that the running sums stay in the first-level cache.
+constexpr std::size_t kColumns = 256;
+
+/// total[j] = sum over rows i < n of f(x[i * stride + j], j), for j < width <= kColumns; rows in blocks of 64.
+template <class T, class F>
+void sum_columns(const T* x, std::size_t n, std::size_t stride, std::size_t width, double* total, F f) {
+  std::fill(total, total + width, 0.0);
+  double part[kColumns];
+  for (std::size_t begin = 0; begin < n; begin += 64) {
+    const std::size_t end = std::min(n, begin + 64);
+    std::fill(part, part + width, 0.0);
+    for (std::size_t i = begin; i < end; ++i)
+      for (std::size_t j = 0; j < width; ++j) part[j] += f(x[i * stride + j], j);
+    for (std::size_t j = 0; j < width; ++j) total[j] += part[j];
+  }
+}
+
+}  // namespace xgrad::detail
