@@ -65,7 +65,7 @@ Shape rows_shape(const char* who, const Shape& table, const Index& rows) {
     if (rows.data()[i] < 0 || rows.data()[i] >= n)
       fail<ShapeError>(who, "rows must lie in [0, ", n, ") but position ", i, " holds ", rows.data()[i]);
   Shape shape = rows.shape();
-  shape.insert(shape.end(), table.begin() + 1, table.end());
+  for (std::size_t i = 1; i < table.size(); ++i) shape.push_back(table[i]);
   return shape;
 }
 

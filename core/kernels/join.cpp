@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "index.hpp"
+#include "strides_inline.hpp"
 
 namespace xgrad {
 
@@ -54,14 +55,13 @@ Array<T> concatenate(const std::vector<const Array<T>*>& parts, std::ptrdiff_t a
 template <class T>
 Array<T> stack(const std::vector<const Array<T>*>& parts, std::ptrdiff_t axis) {
   if (parts.empty()) fail<ShapeError>("stack", "needs at least one array");
-  Shape shape = parts[0]->shape();
+  const Shape& shape = parts[0]->shape();
   for (std::size_t i = 1; i < parts.size(); ++i)
     if (parts[i]->shape() != shape)
       fail<ShapeError>("stack", "shapes must agree but part 0 has ", to_string(shape), " and part ", i, " has ",
                        to_string(parts[i]->shape()));
   const std::size_t at = normalize_axis("stack", axis, shape.size() + 1);
-  shape.insert(shape.begin() + static_cast<std::ptrdiff_t>(at), parts.size());
-  return interleave(parts, shape, count_before(shape, at));
+  return interleave(parts, detail::with_axis(shape, at, parts.size()), count_before(shape, at));
 }
 
 template <class T>

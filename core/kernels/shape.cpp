@@ -144,9 +144,7 @@ Array<T> permute(const Array<T>& x, const AxisOrder& order) {
 template <class T>
 Array<T> expand_dims(const Array<T>& x, std::ptrdiff_t axis) {
   const std::size_t at = normalize_axis("expand_dims", axis, x.dimension() + 1);
-  Shape shape = x.shape();
-  shape.insert(shape.begin() + static_cast<std::ptrdiff_t>(at), 1);
-  return with_shape(x, shape);
+  return with_shape(x, detail::with_axis(x.shape(), at, 1));
 }
 
 template <class T>

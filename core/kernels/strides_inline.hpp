@@ -65,6 +65,16 @@ class Walk {
   bool empty_ = false;
 };
 
+/// `shape` with one more axis, which becomes axis `at`. (By hand: svector::insert trips g++'s -Warray-bounds.)
+inline Shape with_axis(const Shape& shape, std::size_t at, std::size_t extent) {
+  Shape result;
+  for (std::size_t i = 0; i <= shape.size(); ++i) {
+    if (i == at) result.push_back(extent);
+    if (i < shape.size()) result.push_back(shape[i]);
+  }
+  return result;
+}
+
 /// Row-major strides of a contiguous array.
 inline xt::svector<std::ptrdiff_t, 4> contiguous_strides(const Shape& shape) {
   xt::svector<std::ptrdiff_t, 4> strides(shape.size());
