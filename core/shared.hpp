@@ -26,7 +26,7 @@ class Counted {
   friend class Shared;
 
   void retain() noexcept { uses_.fetch_add(1, std::memory_order_relaxed); }
-  void release() noexcept {
+  void drop() noexcept {
     if (uses_.fetch_sub(1, std::memory_order_acq_rel) == 1) bury();
   }
   /// Deletes this object, or queues it when a deletion is already running on this thread. So a chain of a million
@@ -54,7 +54,7 @@ class Shared {
     return *this;
   }
   ~Shared() {
-    if (p_) p_->release();
+    if (p_) p_->drop();  // not "release": a Node has a member of that name
   }
 
   X* get() const noexcept { return p_; }
