@@ -43,7 +43,7 @@ class Shared {
   Shared() noexcept = default;
   Shared(std::nullptr_t) noexcept {}
   explicit Shared(X* p) noexcept : p_(p) {
-    if (p_) p_->retain();
+    if (p_) p_->Counted::retain();
   }
   Shared(const Shared& other) noexcept : Shared(other.p_) {}
   Shared(Shared&& other) noexcept : p_(std::exchange(other.p_, nullptr)) {}
@@ -54,7 +54,7 @@ class Shared {
     return *this;
   }
   ~Shared() {
-    if (p_) p_->release();
+    if (p_) p_->Counted::release();  // named in full: Node has a release of its own
   }
 
   X* get() const noexcept { return p_; }
