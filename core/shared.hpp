@@ -26,7 +26,7 @@ class Counted {
   friend class Shared;
 
   void retain() noexcept { uses_.fetch_add(1, std::memory_order_relaxed); }
-  void release() noexcept {
+  void drop() noexcept {
     if (uses_.fetch_sub(1, std::memory_order_acq_rel) == 1) bury();
   }
   /// Deletes this object, or queues it when a deletion is already running on this thread. So a chain of a million
@@ -43,7 +43,7 @@ class Shared {
   Shared() noexcept = default;
   Shared(std::nullptr_t) noexcept {}
   explicit Shared(X* p) noexcept : p_(p) {
-    if (p_) p_->Counted::retain();
+    if (p_) p_->retain();
   }
   Shared(const Shared& other) noexcept : Shared(other.p_) {}
   Shared(Shared&& other) noexcept : p_(std::exchange(other.p_, nullptr)) {}
@@ -54,7 +54,7 @@ class Shared {
     return *this;
   }
   ~Shared() {
-    if (p_) p_->Counted::release();  // named in full: Node has a release of its own
+    if (p_) p_->drop();  // not "release": a Node has a member of that name
   }
 
   X* get() const noexcept { return p_; }
