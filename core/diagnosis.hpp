@@ -1,0 +1,26 @@
+// What the pattern of wrong gradients points to, for gradcheck's report.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "gradcheck.hpp"
+
+namespace xgrad::detail {
+
+/// The index tuple of an entry counted in row-major order.
+Shape index_of(std::size_t entry, const Shape& shape);
+
+/// An input whose gradient is wrong, and what further differences say about it.
+struct Suspect {
+  std::size_t input;                              // its number in the report
+  bool reached;                                   // the graph leads to it
+  Array<double> of_ones;                          // numeric gradient for a cotangent of ones (when parts is not empty)
+  std::vector<std::vector<Array<double>>> parts;  // [axis][k]: from the part k along that axis of the output alone
+};
+
+/// One line for each pattern found; inputs with the same pattern share a line.
+std::vector<std::string> hints(const GradcheckReport& report, const std::vector<Suspect>& suspects,
+                               const std::vector<Array<double>>& outputs, double atol);
+
+}  // namespace xgrad::detail
