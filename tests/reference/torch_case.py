@@ -48,12 +48,22 @@ def largest(*tensors):
     return top
 
 
+def terms_of(row, x):
+    """J[j, i] * x[i] for one j; a common offset of x is taken off first where the row sums to 0 (a softmax, a norm)."""
+    row, x = row[row != 0], x[row != 0]
+    size = row.abs().sum()
+    if row.sum().abs() < 1e-9 * size:
+        x = x - (row.abs() * x).sum() / size
+    return row * x
+
+
 def measure(f, inputs, cotangent=None, source=None):
     """Value and gradients of sum(cotangent * f(*inputs)), each with what its float bar needs.
 
     `terms` and `scale` of a result come from the Jacobian J. A gradient sums cotangent[j] * J[j, i] over j; a value
-    is, to first order, made of the terms J[j, i] * input[i] over i. `terms` is the largest count of nonzero terms that
-    go into one number, `scale` the largest magnitude among those terms and the numbers themselves.
+    is, to first order, made of the terms J[j, i] * input[i] over i, without what is common to all input[i] where that
+    has no influence. `terms` is the largest count of nonzero terms that go into one number, `scale` the largest
+    magnitude among those terms and the numbers themselves.
     """
     inputs = [x.clone().requires_grad_() for x in inputs]
     y = f(*inputs)
@@ -72,7 +82,7 @@ def measure(f, inputs, cotangent=None, source=None):
         seed[j] = 1
         rows = gradients(seed.reshape(y.shape))
         value_terms = max(value_terms, sum(int((r != 0).sum()) for r in rows))
-        value_scale = max(value_scale, largest(*[r * x for r, x in zip(rows, inputs)]))
+        value_scale = max(value_scale, largest(*[terms_of(r, x) for r, x in zip(rows, inputs)]))
         c = cotangent.reshape(-1)[j]
         for i, r in enumerate(rows):
             counts[i] += (r * c != 0)
