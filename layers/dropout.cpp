@@ -1,0 +1,48 @@
+#include "dropout.hpp"
+
+#include "../core/record.hpp"
+
+namespace xgrad {
+
+namespace {
+
+void check_probability(const char* who, double p) {
+  if (!(p >= 0 && p <= 1)) fail<std::invalid_argument>(who, "p must be in [0, 1] but is ", p);
+}
+
+}  // namespace
+
+template <class T>
+Variable<T> dropout(const Variable<T>& x, double p, Rng& rng, bool training) {
+  check_probability("dropout", p);
+  if (!training || p == 0) return x;
+  Array<T> mask = rng.bernoulli<T>(x.shape(), 1 - p);
+  const T kept = p < 1 ? static_cast<T>(1 / (1 - p)) : T(0);
+  for (std::size_t i = 0; i < mask.size(); ++i) mask.data()[i] *= kept;
+  Array<T> y = x.value() * mask;
+  return record<T>("dropout", {x}, saves::nothing, std::move(y),
+                   [mask = std::move(mask)](auto& b) { b.add(0, b.grad() * mask); });
+}
+
+template <class T>
+Dropout<T>::Dropout(double p, Rng& parent) : rng(parent.split()), p_(p) {
+  check_probability("Dropout", p);
+}
+
+template <class T>
+Variable<T> Dropout<T>::operator()(const Variable<T>& x) {
+  return xgrad::dropout(x, p_, rng, this->is_training());
+}
+
+template <class T>
+void Dropout<T>::visit(Visitor<T>& v) {
+  v("rng", rng);
+}
+
+#define XGRAD_INSTANTIATE(T)                                            \
+  template Variable<T> dropout(const Variable<T>&, double, Rng&, bool); \
+  template class Dropout<T>;
+XGRAD_INSTANTIATE(float)
+XGRAD_INSTANTIATE(double)
+
+}  // namespace xgrad

@@ -1,0 +1,37 @@
+// Dropout: numbers set to 0 at random while training. Srivastava et al. 2014, in the inverted form.
+#pragma once
+
+#include "../core/module.hpp"
+
+namespace xgrad {
+
+/// Each number is 0 with probability p, else x / (1 - p), so that the mean stays; p = 1 gives zeros.
+///
+/// With `training` off or p = 0 it is x itself, and no random number is used. The mask depends on the generator and
+/// shape alone, and is the same in float and double. Throws std::invalid_argument unless p is in [0, 1].
+template <class T>
+Variable<T> dropout(const Variable<T>& x, double p, Rng& rng, bool training = true);
+
+/// `dropout` in training mode, the identity in evaluation mode.
+///
+/// It keeps a generator of its own, split off the one given, so its masks do not depend on what others draw. To repeat
+/// a mask, set the generator back: `layer.rng = before`.
+template <class T>
+class Dropout : public Module<T> {
+ public:
+  /// Throws std::invalid_argument unless p is in [0, 1].
+  Dropout(double p, Rng& rng);
+
+  Variable<T> operator()(const Variable<T>& x);
+  void visit(Visitor<T>& v) override;
+  std::string name() const override { return "Dropout"; }
+
+  double p() const noexcept { return p_; }
+
+  Rng rng;
+
+ private:
+  double p_;
+};
+
+}  // namespace xgrad

@@ -1,0 +1,94 @@
+// Sequential: modules and functions applied one after the other.
+#pragma once
+
+#include <functional>
+#include <initializer_list>
+#include <memory>
+#include <typeinfo>
+#include <vector>
+
+#include "../core/module.hpp"
+
+namespace xgrad {
+
+/// Steps applied in order, each taking a Variable and giving one.
+///
+///     xgrad::Sequential<float> model{xgrad::Linear<float>(13, 64, rng), xgrad::relu, xgrad::Linear<float>(64, 1,
+///     rng)};
+///
+/// A step is a module (moved in), or a function or lambda. Steps are named by position, "0", "1", ...; a function takes
+/// a number too, but only a module's parameters are listed. Without steps it is the identity. Careful: braces around
+/// another Sequential, `Sequential<T>{std::move(other)}`, hold it as a step.
+template <class T>
+class Sequential : public Module<T> {
+ public:
+  class Step;
+
+  Sequential() = default;
+  Sequential(std::initializer_list<Step> steps) : steps_(steps) {}
+
+  /// Appends a step.
+  Sequential& add(Step step) {
+    steps_.push_back(std::move(step));
+    return *this;
+  }
+
+  Variable<T> operator()(const Variable<T>& x) {
+    Variable<T> y = x;
+    for (Step& step : steps_) y = step.call_(y);
+    return y;
+  }
+
+  void visit(Visitor<T>& v) override {
+    for (std::size_t i = 0; i < steps_.size(); ++i)
+      if (steps_[i].module_) v(std::to_string(i), *steps_[i].module_);
+  }
+  std::string name() const override { return "Sequential"; }
+
+  std::size_t size() const noexcept { return steps_.size(); }
+
+  /// Step i as the module it was made from: `model.at<Linear<float>>(0).weight`. Throws std::invalid_argument when
+  /// there is no step i or it is something else.
+  template <class M>
+  M& at(std::size_t i) {
+    if (i >= steps_.size())
+      fail<std::invalid_argument>("Sequential", "step must be below ", steps_.size(), " but is ", i);
+    M* const module = dynamic_cast<M*>(steps_[i].module_.get());
+    if (!module) fail<std::invalid_argument>("Sequential", "step ", i, " is not a module of the type asked for");
+    return *module;
+  }
+
+ private:
+  std::vector<Step> steps_;
+};
+
+/// One step of a Sequential; modules and functions convert to it.
+template <class T>
+class Sequential<T>::Step {
+ public:
+  using Function = Variable<T>(const Variable<T>&);
+
+  /// A plain function, picked from its overloads: `xgrad::relu`.
+  Step(Function* f) : call_(f) {}
+
+  /// A module, or a lambda or other function object.
+  template <class F, class = std::enable_if_t<std::is_invocable_r_v<Variable<T>, F&, const Variable<T>&> &&
+                                              !std::is_lvalue_reference_v<F>>>
+  Step(F&& f) {
+    if constexpr (std::is_base_of_v<Module<T>, F>) {
+      auto module = std::make_shared<F>(std::move(f));
+      module_ = module;
+      call_ = [m = module.get()](const Variable<T>& x) { return (*m)(x); };
+    } else {
+      call_ = std::move(f);
+    }
+  }
+
+ private:
+  friend class Sequential;
+  // Shared only because the elements of an initializer list can be copied but not moved.
+  std::shared_ptr<Module<T>> module_;
+  std::function<Function> call_;
+};
+
+}  // namespace xgrad
