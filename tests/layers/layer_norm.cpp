@@ -175,7 +175,8 @@ void compare_with_plain(std::size_t rows, const Shape& row, NormForm form, doubl
   const auto near = [&](const Variable<T>& a, const Variable<T>& b, double scale, const char* what) {
     ASSERT_EQ(a.shape(), b.shape());
     for (std::size_t i = 0; i < a.size(); ++i)
-      ASSERT_NEAR(a.value().data()[i], b.value().data()[i], tolerance * scale) << what << " of " << xgrad::to_string(shape);
+      ASSERT_NEAR(a.value().data()[i], b.value().data()[i], tolerance * scale)
+          << what << " of " << xgrad::to_string(shape);
   };
   near(fused, composed, 1, "value");
   xgrad::GradOptions keep;
