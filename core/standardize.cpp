@@ -1,0 +1,58 @@
+#include "standardize.hpp"
+
+#include <cmath>
+
+namespace xgrad {
+
+template <class T>
+Standardizer<T>::Standardizer(const Array<T>& rows) {
+  if (rows.dimension() != 2 || rows.shape()[0] == 0)
+    fail<ShapeError>("Standardizer", "needs (rows, columns) with at least one row but got ", to_string(rows.shape()));
+  const std::size_t n = rows.shape()[0], width = rows.shape()[1];
+  mean_ = zeros<T>({width});
+  std_ = ones<T>({width});
+  for (std::size_t j = 0; j < width; ++j) {
+    const auto at = [&](std::size_t i) { return static_cast<double>(rows.data()[i * width + j]); };
+    bool constant = true;
+    double mean = 0, squares = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+      constant = constant && at(i) == at(0);
+      mean += (at(i) - mean) / static_cast<double>(i + 1);  // cannot overflow, unlike the sum
+    }
+    // The rounding of a mean would give a constant column a tiny spread, and dividing by it would make noise large.
+    mean_.data()[j] = constant ? rows.data()[j] : static_cast<T>(mean);
+    if (constant) continue;
+    for (std::size_t i = 0; i < n; ++i) squares += (at(i) - mean) * (at(i) - mean);
+    std_.data()[j] = static_cast<T>(std::sqrt(squares / static_cast<double>(n)));
+  }
+}
+
+namespace {
+
+template <class T, class F>
+Array<T> columnwise(const char* who, const Array<T>& x, std::size_t width, F f) {
+  if (x.dimension() != 2 || x.shape()[1] != width)
+    fail<ShapeError>(who, "was made for (rows, ", width, ") but got ", to_string(x.shape()));
+  auto result = empty<T>(x.shape());
+  for (std::size_t i = 0; i < x.size(); ++i) result.data()[i] = f(x.data()[i], i % width);
+  return result;
+}
+
+}  // namespace
+
+template <class T>
+Array<T> Standardizer<T>::apply(const Array<T>& x) const {
+  return columnwise("Standardizer", x, mean_.size(),
+                    [this](T value, std::size_t j) { return (value - mean_.data()[j]) / std_.data()[j]; });
+}
+
+template <class T>
+Array<T> Standardizer<T>::undo(const Array<T>& x) const {
+  return columnwise("Standardizer", x, mean_.size(),
+                    [this](T value, std::size_t j) { return value * std_.data()[j] + mean_.data()[j]; });
+}
+
+template class Standardizer<float>;
+template class Standardizer<double>;
+
+}  // namespace xgrad

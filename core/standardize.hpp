@@ -1,0 +1,31 @@
+// Standardizer: columns with mean 0 and standard deviation 1.
+#pragma once
+
+#include "array.hpp"
+
+namespace xgrad {
+
+/// Maps each column of a table to mean 0 and (population) standard deviation 1, as measured on the rows it was made
+/// from: the training part, never the test part. A column that is constant there is only shifted to 0.
+///
+///     const xgrad::Standardizer<double> scale(train);
+///     model(scale.apply(test));
+template <class T>
+class Standardizer {
+ public:
+  /// Measures the columns of (rows, columns); throws ShapeError for another rank or no rows.
+  explicit Standardizer(const Array<T>& rows);
+
+  /// (x - mean) / std for each column; throws ShapeError unless x is (any number of rows, columns).
+  Array<T> apply(const Array<T>& x) const;
+  /// x * std + mean: undoes `apply`.
+  Array<T> undo(const Array<T>& x) const;
+
+  const Array<T>& mean() const noexcept { return mean_; }  ///< (columns,)
+  const Array<T>& std() const noexcept { return std_; }    ///< (columns,), 1 where the column was constant
+
+ private:
+  Array<T> mean_, std_;
+};
+
+}  // namespace xgrad

@@ -1,0 +1,69 @@
+// Optimizer<T>: what all optimizers share. An optimizer is a class with one update rule for one parameter.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "../core/variable.hpp"
+
+namespace xgrad {
+
+/// Base of optimizers: holds parameters, a learning rate, and what the update rule remembers of each parameter.
+///
+///     for (...) { auto loss = ...; optimizer.zero_grad(); loss.backward(); optimizer.step(); }
+///
+/// A new optimizer derives from it and writes `update`. Handles share their numbers with the model, so the model sees
+/// every step; moving the model is fine. Optimizers move and do not copy.
+template <class T>
+class Optimizer {
+ public:
+  Optimizer(const Optimizer&) = delete;
+  Optimizer& operator=(const Optimizer&) = delete;
+  Optimizer(Optimizer&&) = default;
+  Optimizer& operator=(Optimizer&&) = default;
+  virtual ~Optimizer() = default;
+
+  /// The parameters, each once, in the order given.
+  const std::vector<Variable<T>>& parameters() const noexcept { return parameters_; }
+
+  /// The step size; may be changed between steps. `set_lr` throws std::invalid_argument unless finite and >= 0.
+  double lr() const noexcept { return lr_; }
+  void set_lr(double lr);
+
+  /// Drops the gradients of all parameters; without it, backward passes add up.
+  void zero_grad();
+
+  /// Updates every parameter in place from its gradient. Parameters that are frozen or have no gradient stay as they
+  /// are, with what is remembered of them. A backward pass through a graph built before the step throws GraphError.
+  void step();
+
+ protected:
+  /// What is remembered of one parameter between steps.
+  struct Slot {
+    std::vector<Array<T>> buffers;  ///< of the parameter's shape; empty before the first update
+    std::uint64_t steps = 0;        ///< updates done so far
+  };
+
+  /// `who` names the optimizer in messages. A parameter given twice counts once. Throws std::invalid_argument for an
+  /// empty list or an impossible lr, GraphError for anything but leaves.
+  Optimizer(const char* who, const std::vector<Variable<T>>& parameters, double lr);
+
+  /// Changes the numbers of one parameter, given its gradient (same shape).
+  virtual void update(Array<T>& value, const Array<T>& grad, Slot& slot) = 0;
+
+ private:
+  const char* who_;
+  std::vector<Variable<T>> parameters_;
+  std::vector<Slot> slots_;
+  double lr_ = 0;
+};
+
+namespace detail {
+
+/// The parameters, each once; throws GraphError, naming `who` and the position, for anything but a leaf.
+template <class T>
+std::vector<Variable<T>> distinct_leaves(const char* who, const std::vector<Variable<T>>& parameters);
+
+}  // namespace detail
+
+}  // namespace xgrad

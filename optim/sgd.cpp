@@ -1,0 +1,51 @@
+#include "sgd.hpp"
+
+#include <cmath>
+
+namespace xgrad {
+
+template <class T>
+SGD<T>::SGD(const std::vector<Variable<T>>& parameters, const SGDOptions& options)
+    : Optimizer<T>("SGD", parameters, options.lr), options_(options) {
+  const auto check_share = [](const char* what, double value) {
+    if (!(value >= 0 && value <= 1)) fail<std::invalid_argument>("SGD", what, " must be in [0, 1] but is ", value);
+  };
+  check_share("momentum", options.momentum);
+  check_share("dampening", options.dampening);
+  if (!(options.weight_decay >= 0 && std::isfinite(options.weight_decay)))
+    fail<std::invalid_argument>("SGD", "weight_decay must be finite and >= 0 but is ", options.weight_decay);
+  if (options.nesterov && !(options.momentum > 0 && options.dampening == 0))
+    fail<std::invalid_argument>("SGD", "nesterov needs momentum > 0 and dampening = 0 but they are ", options.momentum,
+                                " and ", options.dampening);
+}
+
+template <class T>
+void SGD<T>::update(Array<T>& value, const Array<T>& grad, Slot& slot) {
+  const std::size_t n = value.size();
+  const T lr = static_cast<T>(this->lr()), momentum = static_cast<T>(options_.momentum);
+  const T kept = static_cast<T>(1 - options_.dampening), decay = static_cast<T>(options_.weight_decay);
+  const bool nesterov = options_.nesterov;
+  T* w = value.data();
+  const T* g = grad.data();
+  // The branches do not change within a loop; the compiler takes them out.
+  const auto direction = [&](std::size_t i) { return decay == T(0) ? g[i] : g[i] + decay * w[i]; };
+
+  if (momentum == T(0)) {
+    for (std::size_t i = 0; i < n; ++i) w[i] -= lr * direction(i);
+    return;
+  }
+  const bool first = slot.buffers.empty();
+  if (first) slot.buffers.push_back(empty<T>(value.shape()));
+  T* v = slot.buffers[0].data();
+  for (std::size_t i = 0; i < n; ++i) {
+    const T d = direction(i);
+    v[i] = first ? d : momentum * v[i] + kept * d;
+    w[i] -= lr * (nesterov ? d + momentum * v[i] : v[i]);
+  }
+}
+
+#define XGRAD_INSTANTIATE(T) template class SGD<T>;
+XGRAD_INSTANTIATE(float)
+XGRAD_INSTANTIATE(double)
+
+}  // namespace xgrad

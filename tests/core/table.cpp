@@ -1,0 +1,149 @@
+#include <gtest/gtest.h>
+
+#include <clocale>
+#include <cmath>
+#include <cstdio>
+#include <fstream>
+#include <locale>
+#include <xgrad/core/table.hpp>
+
+#include "throws.hpp"
+
+namespace {
+
+using xgrad::FileError;
+using xgrad::Header;
+using xgrad::read_table;
+using xgrad::Table;
+
+/// A file in the folder for temporary files, gone at the end of the scope.
+struct File {
+  explicit File(const std::string& text) { std::ofstream(path, std::ios::binary) << text; }
+  ~File() { std::remove(path.c_str()); }
+  const std::string path = testing::TempDir() + "xgrad_table_" + std::to_string(++count) + "_" +
+                           testing::UnitTest::GetInstance()->current_test_info()->name();
+  static inline int count = 0;
+};
+
+Table read(const std::string& text, xgrad::TableOptions options = {}) { return read_table(File(text).path, options); }
+
+void expect_rows(const Table& table, const std::vector<double>& want, std::size_t columns) {
+  EXPECT_TRUE(xgrad::array_equal(table.values, xgrad::from(want, {want.size() / columns, columns})))
+      << xgrad::to_string(table.values);
+}
+
+std::string error(const std::string& text, xgrad::TableOptions options = {}) {
+  const File file(text);
+  try {
+    read_table(file.path, options);
+  } catch (const FileError& e) {
+    std::string what = e.what();
+    EXPECT_EQ(what.find('\n'), std::string::npos) << "a message is one line";
+    const auto at = what.find(file.path);
+    EXPECT_NE(at, std::string::npos) << "the file is not named in: " << what;
+    return at == std::string::npos ? what : what.replace(at, file.path.size(), "FILE");
+  }
+  return "no error";
+}
+
+TEST(Table, FindsTheDelimiter) {
+  for (const char* text : {"1,2.5\n-3,4e2\n", "1;2.5\n-3;4e2\n", "1\t2.5\n-3\t4e2\n", "1 2.5\n-3    4e2\n",
+                           "  1, 2.5 \n -3 ,4e2", "1 \t2.5 \n-3 \t4e2 \n\n", "+1 2.5\n-3 +4e2"}) {
+    SCOPED_TRACE(text);
+    const Table table = read(text);
+    expect_rows(table, {1, 2.5, -3, 400}, 2);
+    EXPECT_TRUE(table.columns.empty());
+  }
+}
+
+TEST(Table, TakesAGivenDelimiter) {
+  expect_rows(read("1|2\n3|4", {'|'}), {1, 2, 3, 4}, 2);
+  expect_rows(read("1 \t 2\n3\t4", {' '}), {1, 2, 3, 4}, 2);
+  EXPECT_EQ(error("1,2\n3,4", {';', Header::none}), "[read_table] FILE, line 1, column 1: \"1,2\" is not a number");
+}
+
+TEST(Table, DAT_02_Header) {
+  const Table table = read("a,\"b c\"\n1,2\n");
+  EXPECT_EQ(table.columns, (std::vector<std::string>{"a", "b c"}));
+  expect_rows(table, {1, 2}, 2);
+  EXPECT_EQ(read("length, in m\twidth\n1\t2\n").columns, (std::vector<std::string>{"length, in m", "width"}));
+  EXPECT_EQ(read("2019,2020\n1,2\n", {'\0', Header::present}).columns, (std::vector<std::string>{"2019", "2020"}));
+  expect_rows(read("2019,2020\n1,2\n"), {2019, 2020, 1, 2}, 2);
+}
+
+TEST(Table, DAT_02_AHeaderIsNeverReadAsNumbersNorARowAsAHeader) {
+  EXPECT_EQ(error("a,b\n1,2\n", {'\0', Header::none}), "[read_table] FILE, line 1, column 1: \"a\" is not a number");
+  EXPECT_EQ(error("1,b\n1,2\n"), "[read_table] FILE, line 1, column 2: \"b\" is not a number");
+  EXPECT_EQ(error("a,b\n"), "[read_table] FILE, line 1, column 1: \"a\" is no number, and no row of numbers follows");
+}
+
+TEST(Table, DAT_02_MarkLineEndsAndBlankLines) {
+  expect_rows(read("\xEF\xBB\xBF"
+                   "1,2\r\n3,4\r\n\r\n"),
+              {1, 2, 3, 4}, 2);
+  expect_rows(read("\n\n1,2\n\n3,4\n \t \n"), {1, 2, 3, 4}, 2);
+  EXPECT_EQ(read("\xEF\xBB\xBF"
+                 "a,b\r\n1,2")
+                .columns,
+            (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(error("\r\n1,2\r\n\r\n3,x\r\n"), "[read_table] FILE, line 4, column 2: \"x\" is not a number");
+}
+
+TEST(Table, DAT_02_MissingNumbers) {
+  EXPECT_EQ(error("1,,3\n"), "[read_table] FILE, line 1, column 2: a number is missing");
+  EXPECT_EQ(error("1,2\n3,\n"), "[read_table] FILE, line 2, column 2: a number is missing");
+}
+
+TEST(Table, DAT_02_NonFiniteNumbersByOption) {
+  EXPECT_EQ(error("1,nan\n"),
+            "[read_table] FILE, line 1, column 2: \"nan\" is not finite; set allow_nonfinite to "
+            "read it");
+  const Table table = read("nan,inf,-inf\n", {'\0', Header::automatic, true});
+  EXPECT_TRUE(std::isnan(table.values(0, 0)));
+  EXPECT_EQ(table.values(0, 1), std::numeric_limits<double>::infinity());
+  EXPECT_EQ(table.values(0, 2), -std::numeric_limits<double>::infinity());
+}
+
+TEST(Table, DAT_02_RangeAndDigits) {
+  EXPECT_EQ(error("1,1e400\n"), "[read_table] FILE, line 1, column 2: \"1e400\" is outside the range of double");
+  expect_rows(read("4.9e-324,1.7976931348623157e308\n"), {4.9e-324, 1.7976931348623157e308}, 2);
+  expect_rows(read("0.30000000000000004 0.3333333333333333 123456789.123"), {0.1 + 0.2, 1.0 / 3, 123456789.123}, 3);
+}
+
+TEST(Table, DAT_02_LocaleDoesNotMatter) {
+  struct Comma : std::numpunct<char> {
+    char do_decimal_point() const override { return ','; }
+  };
+  const std::locale before = std::locale::global(std::locale(std::locale(), new Comma));
+  const Table table = read("1.5;2.5\n");
+  std::locale::global(before);
+  expect_rows(table, {1.5, 2.5}, 2);
+  EXPECT_EQ(error("1,5;2,5\n1,5;2,5\n", {'\0', Header::none}),
+            "[read_table] FILE, line 1, column 1: \"1,5\" is not a number");
+}
+
+TEST(Table, RaggedRows) {
+  EXPECT_EQ(error("1 2 3\n4 5\n"), "[read_table] FILE, line 2, column 3: the row has 2 fields but line 1 has 3");
+  EXPECT_EQ(error("a,b\n1,2\n1,2,3\n"), "[read_table] FILE, line 3, column 3: the row has 3 fields but line 1 has 2");
+}
+
+TEST(Table, NonNumbersAreShownShortAndOnOneLine) {
+  EXPECT_EQ(error("1,2x\n"), "[read_table] FILE, line 1, column 2: \"2x\" is not a number");
+  EXPECT_EQ(error("1,0x10\n"), "[read_table] FILE, line 1, column 2: \"0x10\" is not a number");
+  EXPECT_EQ(error("1,+-2\n"), "[read_table] FILE, line 1, column 2: \"+-2\" is not a number");
+  EXPECT_EQ(error("1,a\x01"
+                  "b\n"),
+            "[read_table] FILE, line 1, column 2: \"a?b\" is not a number");
+  EXPECT_EQ(error("1," + std::string(100, 'x') + "\n"),
+            "[read_table] FILE, line 1, column 2: \"" + std::string(24, 'x') + "...\" is not a number");
+}
+
+TEST(Table, MissingAndEmptyFiles) {
+  EXPECT_EQ(error(""), "[read_table] FILE is empty");
+  EXPECT_EQ(error("\xEF\xBB\xBF\r\n \n"), "[read_table] FILE is empty");
+  EXPECT_THROWS(FileError, read_table("no/such/table.txt"),
+                "[read_table] cannot open no/such/table.txt: No such file or directory");
+  EXPECT_THROWS(FileError, read_table(testing::TempDir()), "[read_table] cannot read " + testing::TempDir());
+}
+
+}  // namespace
