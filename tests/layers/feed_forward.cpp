@@ -79,7 +79,8 @@ TEST(FeedForward, ValuesOfEveryActivation) {
 TEST(FeedForward, SWG_01_WhichIsTheGate) {
   Rng rng(1);
   FeedForward<double> ffn(options(1, 1, Activation::swiglu), rng);
-  for (auto& [name, p] : ffn.named_parameters()) p.mutate([&](auto& w) { w.fill(name == "linear2.weight" ? 1 : 0); });
+  for (auto& entry : ffn.named_parameters())
+    entry.second.mutate([&](auto& w) { w.fill(entry.first == "linear2.weight" ? 1 : 0); });
   ffn.linear_gate->bias.mutate([](auto& b) { b(0) = 2; });
   ffn.linear1.bias.mutate([](auto& b) { b(0) = 3; });
   const auto y = ffn(xgrad::from<double>({1}));
