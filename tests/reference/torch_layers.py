@@ -108,8 +108,6 @@ def norm_cases(cases, source):
                 state["bias"] = source.draw(*shape)
             cases[f"layer_norm_{form}_{label}"] = case("layer_norm", options, x, state, source)
         for label, special in [("offset", offset), ("constant_row", constant)]:
-            if form == "unbiased" and label == "constant_row":
-                continue  # PyTorch's derivative of std is NaN or 0 at 0 by version; ours is 0
             n = special.shape[-1]
             # PyTorch's kernel takes x * rstd - mean * rstd and is off by 2e-12 here (found with 50 digits).
             options = {"shape": [n], "eps": eps, "form": form, "gamma": True, "beta": True,
