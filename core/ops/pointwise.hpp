@@ -2,6 +2,7 @@
 // result. All give a Variable of x's shape, keep NaN, and have derivatives of every order. T is float or double.
 #pragma once
 
+#include "../kernels/elementwise.hpp"
 #include "operands.hpp"
 
 namespace xgrad {

@@ -1,0 +1,96 @@
+#include "activation.hpp"
+
+#include "../record.hpp"
+#include "pointwise.hpp"
+#include "weigh_inline.hpp"
+
+namespace xgrad {
+
+template <class T>
+Variable<T> sigmoid(const Variable<T>& x) {
+  return record<T>("sigmoid", {x}, saves::output, xgrad::sigmoid(x.value()), [](auto& b) {
+    const auto& y = b.output();
+    b.add(0, b.grad() * y * (T(1) - y));
+  });
+}
+
+template <class T>
+Variable<T> softplus(const Variable<T>& x) {
+  return record<T>("softplus", {x}, saves::inputs, xgrad::softplus(x.value()),
+                   [](auto& b) { b.add(0, b.grad() * xgrad::sigmoid(b.input(0))); });
+}
+
+template <class T>
+Variable<T> relu(const Variable<T>& x) {
+  return record<T>("relu", {x}, saves::output, xgrad::relu(x.value()), [](auto& b) {
+    const auto step = [](T y) { return y > T(0) ? T(1) : y; };  // y is never below 0; NaN stays NaN
+    b.add(0, detail::weigh(b.grad(), b.output(), step));
+  });
+}
+
+template <class T>
+Variable<T> gelu(const Variable<T>& x) {
+  return record<T>("gelu", {x}, saves::inputs, xgrad::gelu(x.value()),
+                   [](auto& b) { b.add(0, b.grad() * xgrad::gelu_grad(b.input(0))); });
+}
+
+template <class T>
+Variable<T> gelu_tanh(const Variable<T>& x) {
+  return record<T>("gelu_tanh", {x}, saves::inputs, xgrad::gelu_tanh(x.value()),
+                   [](auto& b) { b.add(0, b.grad() * xgrad::gelu_tanh_grad(b.input(0))); });
+}
+
+template <class T>
+Variable<T> silu(const Variable<T>& x) {
+  return record<T>("silu", {x}, saves::inputs, xgrad::silu(x.value()),
+                   [](auto& b) { b.add(0, b.grad() * xgrad::silu_grad(b.input(0))); });
+}
+
+template <class T>
+Variable<T> normal_cdf(const Variable<T>& x) {
+  return record<T>("normal_cdf", {x}, saves::inputs, xgrad::normal_cdf(x.value()),
+                   [](auto& b) { b.add(0, b.grad() * xgrad::normal_pdf(b.input(0))); });
+}
+
+template <class T>
+Variable<T> normal_pdf(const Variable<T>& x) {
+  return record<T>("normal_pdf", {x}, saves::all, xgrad::normal_pdf(x.value()),
+                   [](auto& b) { b.add(0, -b.grad() * b.input(0) * b.output()); });
+}
+
+template <class T>
+Variable<T> gelu_grad(const Variable<T>& x) {
+  return xgrad::normal_cdf(x) + x * xgrad::normal_pdf(x);
+}
+
+template <class T>
+Variable<T> gelu_tanh_grad(const Variable<T>& x) {
+  const T root_two_over_pi = T(0.79788456080286535588), cubic = T(0.044715);
+  const Variable<T> squared = xgrad::square(x);
+  const Variable<T> t = xgrad::tanh(root_two_over_pi * x * (T(1) + cubic * squared));
+  const Variable<T> slope = root_two_over_pi * (T(1) + T(3) * cubic * squared);
+  return T(0.5) * (T(1) + t + x * (T(1) - t * t) * slope);
+}
+
+template <class T>
+Variable<T> silu_grad(const Variable<T>& x) {
+  const Variable<T> s = xgrad::sigmoid(x);
+  return s + x * s * (T(1) - s);
+}
+
+#define XGRAD_INSTANTIATE(T)                               \
+  template Variable<T> sigmoid(const Variable<T>&);        \
+  template Variable<T> softplus(const Variable<T>&);       \
+  template Variable<T> relu(const Variable<T>&);           \
+  template Variable<T> gelu(const Variable<T>&);           \
+  template Variable<T> gelu_tanh(const Variable<T>&);      \
+  template Variable<T> silu(const Variable<T>&);           \
+  template Variable<T> normal_cdf(const Variable<T>&);     \
+  template Variable<T> normal_pdf(const Variable<T>&);     \
+  template Variable<T> gelu_grad(const Variable<T>&);      \
+  template Variable<T> gelu_tanh_grad(const Variable<T>&); \
+  template Variable<T> silu_grad(const Variable<T>&);
+XGRAD_INSTANTIATE(float)
+XGRAD_INSTANTIATE(double)
+
+}  // namespace xgrad
