@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "differences.hpp"
+
 namespace xgrad::detail {
 
 namespace {
@@ -215,12 +217,6 @@ std::string hint(const GradcheckReport& report, const Suspect& suspect, const st
 
 }  // namespace
 
-Shape index_of(std::size_t entry, const Shape& shape) {
-  Shape index(shape.size());
-  for (std::size_t axis = shape.size(); axis-- > 0; entry /= shape[axis]) index[axis] = entry % shape[axis];
-  return index;
-}
-
 std::vector<std::string> hints(const GradcheckReport& report, const std::vector<Suspect>& suspects,
                                const std::vector<Array<double>>& outputs, double atol) {
   std::vector<std::pair<std::string, std::string>> found;  // names, text
@@ -238,46 +234,3 @@ std::vector<std::string> hints(const GradcheckReport& report, const std::vector<
 }
 
 }  // namespace xgrad::detail
-
-namespace xgrad {
-
-std::string GradcheckReport::text() const {
-  std::ostringstream out;
-  out.precision(9);
-  const char* who = order == 2 ? "gradgradcheck (second order)" : "gradcheck";
-  const auto count = [](std::size_t n, const char* one, const char* many) {
-    return std::to_string(n) + ' ' + (n == 1 ? one : many);
-  };
-  if (!problem.empty()) {
-    out << who << " failed: " << problem << '\n';
-    return out.str();
-  }
-  if (ok()) {
-    out << who << " passed: " << count(checked(), "entry", "entries") << " of "
-        << count(inputs.size(), "input", "inputs") << " checked\n";
-  } else {
-    out << who << " failed: " << wrong() << " of " << count(checked(), "entry", "entries") << " disagree\n";
-    std::size_t agreeing = 0;
-    for (const GradcheckInput& input : inputs)
-      if (input.wrong > 0)
-        out << "  " << input.name << ' ' << to_string(input.analytic.shape()) << ": " << input.wrong << " of "
-            << input.analytic.size() << " disagree\n";
-      else ++agreeing;
-    if (agreeing > 0) out << "  " << count(agreeing, "other input agrees\n", "other inputs agree\n");
-    out << "worst: " << worst->input << " at " << to_string(worst->index) << ": analytic " << worst->analytic
-        << ", numeric " << worst->numeric;
-    out.precision(2);
-    out << " (apart by " << std::abs(worst->analytic - worst->numeric) << ", allowed " << worst->allowed << ")\n";
-    for (const std::string& hint : hints) out << "hint: " << hint << '\n';
-    out << "cotangent from seed " << seed;
-    for (const auto& c : cotangents)
-      if (cotangents.size() == 1 && c.size() <= 12) out << ": " << to_string(c, 4);
-    out << '\n';
-  }
-  for (const std::string& note : notes) out << "note: " << note << '\n';
-  return out.str();
-}
-
-std::ostream& operator<<(std::ostream& out, const GradcheckReport& report) { return out << report.text(); }
-
-}  // namespace xgrad

@@ -8,9 +8,6 @@
 
 namespace xgrad::detail {
 
-/// The index tuple of an entry counted in row-major order.
-Shape index_of(std::size_t entry, const Shape& shape);
-
 /// An input whose gradient is wrong, and what further differences say about it.
 struct Suspect {
   std::size_t input;                              // its number in the report
