@@ -1,4 +1,6 @@
 #include <cmath>
+#include <limits>
+#include <memory>
 
 #include "../core/ops/reduction.hpp"
 #include "../core/ops/select.hpp"
@@ -17,19 +19,17 @@ struct Targets {
   double smoothing;
   std::vector<double> weights;  // empty: ones
   std::size_t width;            // C
+  double weight_sum;
 
   bool counts(std::size_t row) const { return classes.data()[row] != ignored; }
   std::size_t of(std::size_t row) const { return static_cast<std::size_t>(classes.data()[row]); }
   double weight(std::size_t k) const { return weights.empty() ? 1.0 : weights[k]; }
-  double q(std::size_t row, std::size_t k) const {
+  double probability(std::size_t row, std::size_t k) const {
     const double here = k == of(row) ? (1 - smoothing) * weight(k) : 0.0;
     return smoothing > 0 ? here + smoothing / static_cast<double>(width) * weight(k) : here;
   }
   double total(std::size_t row) const {  // sum over k of q
-    double sum = (1 - smoothing) * weight(of(row));
-    if (smoothing > 0)
-      for (std::size_t k = 0; k < width; ++k) sum += smoothing / static_cast<double>(width) * weight(k);
-    return sum;
+    return (1 - smoothing) * weight(of(row)) + smoothing / static_cast<double>(width) * weight_sum;
   }
 };
 
@@ -86,7 +86,8 @@ Variable<T> composed(const Variable<T>& logits, const Targets& targets) {
   for (std::size_t i = 0; i < counts.size(); ++i) {
     if (!targets.counts(i)) continue;
     counts.data()[i] = T(1);
-    for (std::size_t k = 0; k < targets.width; ++k) q.data()[i * targets.width + k] = static_cast<T>(targets.q(i, k));
+    for (std::size_t k = 0; k < targets.width; ++k)
+      q.data()[i * targets.width + k] = static_cast<T>(targets.probability(i, k));
   }
   // Neither an ignored row's NaN nor 0 * -inf gets through.
   const Variable<T> log_p = xgrad::log_softmax(xgrad::where(counts, logits, 0));
@@ -94,7 +95,8 @@ Variable<T> composed(const Variable<T>& logits, const Targets& targets) {
 }
 
 template <class T>
-Variable<T> row_losses(const Variable<T>& logits, Targets targets) {
+Variable<T> row_losses(const Variable<T>& logits, const std::shared_ptr<const Targets>& shared) {
+  const Targets& targets = *shared;
   const std::size_t width = targets.width, rows = targets.classes.size();
   const T* const x = logits.value().data();
   std::vector<RowScale, memory::Allocator<RowScale>> scales(rows);
@@ -106,30 +108,32 @@ Variable<T> row_losses(const Variable<T>& logits, Targets targets) {
     double loss = 0;
     if (targets.smoothing > 0) {
       for (std::size_t k = 0; k < width; ++k)
-        if (const double q = targets.q(i, k); q > 0) loss += q * surprise(static_cast<double>(row[k]), scales[i]);
+        if (const double p = targets.probability(i, k); p > 0)
+          loss += p * surprise(static_cast<double>(row[k]), scales[i]);
     } else if (const double w = targets.weight(targets.of(i)); w > 0) {
       loss = w * surprise(static_cast<double>(row[targets.of(i)]), scales[i]);
     }
     losses.data()[i] = static_cast<T>(loss);
   }
 
-  auto kernel = [targets, scales = std::move(scales), width, rows](ArrayBackward<T>& b) {
+  auto kernel = [shared, scales = std::move(scales), width, rows](ArrayBackward<T>& b) {
+    const Targets& q = *shared;
     Array<T> dx = zeros<T>(b.shape(0));
     for (std::size_t i = 0; i < rows; ++i) {
-      if (!targets.counts(i) || is_masked(scales[i])) continue;
+      if (!q.counts(i) || is_masked(scales[i])) continue;
       const T* const row = b.input(0).data() + i * width;
       T* const d = dx.data() + i * width;
-      const double g = static_cast<double>(b.grad().data()[i]), total = targets.total(i);
+      const double g = static_cast<double>(b.grad().data()[i]), total = q.total(i);
       const T max = static_cast<T>(scales[i].max), log_sum = static_cast<T>(scales[i].log_sum);
       const T pull = static_cast<T>(g * total);
       for (std::size_t k = 0; k < width; ++k) d[k] = pull * std::exp((row[k] - max) - log_sum);
-      if (targets.smoothing > 0)
-        for (std::size_t k = 0; k < width; ++k) d[k] -= static_cast<T>(g * targets.q(i, k));
-      else d[targets.of(i)] -= static_cast<T>(g * targets.q(i, targets.of(i)));
+      if (q.smoothing > 0)
+        for (std::size_t k = 0; k < width; ++k) d[k] -= static_cast<T>(g * q.probability(i, k));
+      else d[q.of(i)] -= static_cast<T>(g * q.probability(i, q.of(i)));
     }
     b.add(0, std::move(dx));
   };
-  auto twin = [targets](const std::vector<Variable<T>>& in) { return composed(in[0], targets); };
+  auto twin = [shared](const std::vector<Variable<T>>& in) { return composed(in[0], *shared); };
   return record<T>("cross_entropy", {logits}, saves::inputs, std::move(losses), std::move(kernel), std::move(twin));
 }
 
@@ -140,14 +144,17 @@ Variable<T> cross_entropy(const Variable<T>& logits, const Index& classes, const
   check_classes(logits.shape(), classes, options.ignore_index);
   const std::size_t width = logits.shape().back();
   check_options(options, width);
-  const Targets targets{classes, options.ignore_index, options.label_smoothing, options.weights, width};
+  double weight_sum = options.weights.empty() ? static_cast<double>(width) : 0;
+  for (const double w : options.weights) weight_sum += w;
+  const auto targets = std::make_shared<const Targets>(
+      Targets{classes, options.ignore_index, options.label_smoothing, options.weights, width, weight_sum});
   const Variable<T> losses = row_losses(logits, targets);
   if (options.reduction == Reduction::none) return losses;
   const Variable<T> total = xgrad::sum(losses);
   if (options.reduction == Reduction::sum) return total;
   double weight = 0;
   for (std::size_t i = 0; i < classes.size(); ++i)
-    if (targets.counts(i)) weight += targets.weight(targets.of(i));
+    if (targets->counts(i)) weight += targets->weight(targets->of(i));
   return total * static_cast<T>(weight > 0 ? 1 / weight : 0);
 }
 

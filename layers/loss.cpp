@@ -94,10 +94,10 @@ struct HuberError {
 
 template <class T>
 struct LogisticError {
-  std::vector<T> weight;  // of the positive term: one, or one for each entry of the last axis
-  Shape shape;            // the weights as an array that broadcasts
+  T weight;                // of the positive term,
+  std::vector<T> weights;  // or one for each entry of the last axis
 
-  T at(std::size_t i) const { return weight.size() == 1 ? weight[0] : weight[i % weight.size()]; }
+  T at(std::size_t i) const { return weights.empty() ? weight : weights[i % weights.size()]; }
   static T softplus(T x) { return (x > 0 ? x : T(0)) + std::log1p(std::exp(-std::abs(x))); }
   static T sigmoid(T x) { return T(1) / (T(1) + std::exp(-x)); }
 
@@ -106,7 +106,8 @@ struct LogisticError {
   T by_prediction(T x, T t, std::size_t i) const { return (T(1) - t) * sigmoid(x) - at(i) * t * sigmoid(-x); }
   T by_target(T x, T, std::size_t i) const { return at(i) * softplus(-x) - softplus(x); }
   Variable<T> composed(const Variable<T>& x, const Variable<T>& t) const {
-    return from(weight, shape) * t * xgrad::softplus(-x) + (T(1) - t) * xgrad::softplus(x);
+    const Variable<T> w = weights.empty() ? Variable<T>(weight) : Variable<T>(from(weights));
+    return w * t * xgrad::softplus(-x) + (T(1) - t) * xgrad::softplus(x);
   }
 };
 
@@ -133,15 +134,12 @@ Variable<T> huber_loss(const Variable<T>& prediction, const detail::Target<T>& t
 template <class T>
 Variable<T> bce_with_logits(const Variable<T>& logits, const detail::Target<T>& target, Reduction reduction,
                             const std::vector<double>& pos_weight) {
-  LogisticError<T> formula{{T(1)}, {}};
-  if (!pos_weight.empty()) {
-    const std::size_t last = logits.dimension() ? logits.shape().back() : 1;
-    if (pos_weight.size() != 1 && pos_weight.size() != last)
-      fail<ShapeError>("bce_with_logits", "pos_weight must have 1 or ", last, " numbers, as the last axis of logits ",
-                       to_string(logits.shape()), ", but has ", pos_weight.size());
-    formula.weight.clear();
-    for (const double w : pos_weight) formula.weight.push_back(static_cast<T>(w));
-    if (pos_weight.size() > 1) formula.shape = {last};
+  LogisticError<T> formula{pos_weight.empty() ? T(1) : static_cast<T>(pos_weight[0]), {}};
+  if (pos_weight.size() > 1) {
+    if (logits.dimension() == 0 || pos_weight.size() != logits.shape().back())
+      fail<ShapeError>("bce_with_logits", "pos_weight must have 1 number or one for each entry of the last axis of ",
+                       to_string(logits.shape()), " but has ", pos_weight.size());
+    for (const double w : pos_weight) formula.weights.push_back(static_cast<T>(w));
   }
   return pointwise_loss("bce_with_logits", logits, target, reduction, formula);
 }
