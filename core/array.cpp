@@ -58,7 +58,9 @@ constexpr std::size_t kEdge = 3;  // entries shown at either end of a long axis
 template <class T>
 void print_axis(std::ostream& out, const Array<T>& a, std::size_t axis, std::size_t offset) {
   if (axis == a.dimension()) {
-    out << +a.data()[offset];
+    const T value = a.data()[offset];
+    if (value == value) out << +value;
+    else out << "nan";  // without the sign that some processors give it
     return;
   }
   const std::size_t n = a.shape()[axis];

@@ -21,7 +21,7 @@ class Pass {
   };
 
   /// `oldest`: nodes with smaller numbers cannot lead to what is asked for and are not visited.
-  Pass(const std::vector<Variable<T>>& outputs, std::uint64_t oldest) { collect(outputs, oldest); }
+  Pass(const std::vector<Variable<T>>& outputs, std::uint64_t oldest) : oldest_(oldest) { collect(outputs); }
 
   /// The slot of a node, or nullptr when the pass does not visit it.
   Slot* find(std::uint64_t id) {
@@ -41,7 +41,7 @@ class Pass {
           const Slot* parent = find(edge.node->id);
           slot->wanted = slot->wanted || (parent && parent->wanted);
         }
-      check_saved(*slot->node, slot->wanted);
+      if (slot->id > oldest_) check_saved(*slot->node, slot->wanted);
     }
   }
 
@@ -62,7 +62,7 @@ class Pass {
       if (any) derive(slot, node, parents);
       if (!slot.keep) slot.grad.reset();
       if (retain_graph) continue;
-      node.release();
+      node.drop();
       slot.node = nullptr;
     }
   }
@@ -85,11 +85,11 @@ class Pass {
   }
 
  private:
-  void collect(const std::vector<Variable<T>>& outputs, std::uint64_t oldest) {
+  void collect(const std::vector<Variable<T>>& outputs) {
     const auto older = [](const Node<T>* a, const Node<T>* b) { return a->id < b->id; };
     detail::PoolVector<Node<T>*> pending;
     const auto push = [&](Node<T>* node) {
-      if (node->id < oldest) return;
+      if (node->id < oldest_) return;
       pending.push_back(node);
       std::push_heap(pending.begin(), pending.end(), older);
     };
@@ -146,6 +146,7 @@ class Pass {
     else slot.grad = *slot.grad + g;
   }
 
+  const std::uint64_t oldest_;
   detail::PoolVector<Slot> slots_;  // newest node first
   detail::PoolVector<char> given_;
   detail::PoolVector<std::size_t> forwarded_;
@@ -306,13 +307,13 @@ std::vector<Variable<T>> gradients(const std::vector<Variable<T>>& outputs, cons
   std::uint64_t oldest = ~std::uint64_t{0};
   for (const Variable<T>& input : inputs) oldest = std::min(oldest, input.node()->id);
   Pass<T, G> pass(outputs, oldest);
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    if (auto* slot = pass.find(inputs[i].node()->id)) slot->keep = true;
-    else if (!options.allow_unused)
+  for (const Variable<T>& input : inputs)
+    if (auto* slot = pass.find(input.node()->id)) slot->keep = true;
+  pass.check();
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    if (!options.allow_unused && !pass.find(inputs[i].node()->id))
       fail<GraphError>("grad", "no output depends on input ", i, " of shape ", to_string(inputs[i].shape()),
                        "; pass allow_unused for zeros");
-  }
-  pass.check();
   for (std::size_t k = 0; k < outputs.size(); ++k) {
     const Variable<T> seed = seeds.empty() ? Variable<T>(ones<T>(outputs[k].shape())) : seeds[k];
     if (!pass.find(outputs[k].node()->id)) continue;  // older than every input

@@ -16,8 +16,8 @@ namespace {
 
 // Measured on two cores with OpenBLAS 0.3.21: below the first number of multiplications a plain loop is faster than a
 // call, below the second one thread is faster than two.
-constexpr double kDirect = 512;
-constexpr double kOneThread = 2e6;
+constexpr double kDirect = 128;
+constexpr double kOneThread = 1e6;
 
 std::atomic<std::uint64_t> product_count{0};
 
@@ -169,6 +169,7 @@ Array<T> matmul(const Array<T>& a, const Array<T>& b, bool transpose_a, bool tra
   if (a.dimension() > 1) shape.push_back(lhs.rows);
   if (b.dimension() > 1) shape.push_back(rhs.columns);
   auto out = empty<T>(shape);
+  if (out.size() == 0) return out;
 
   std::size_t count = element_count(lead), m = lhs.rows;
   const std::size_t n = rhs.columns, k = lhs.columns;

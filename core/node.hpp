@@ -54,7 +54,7 @@ class Node : public Counted {
   virtual void derive(ArrayBackward<T>& b) const = 0;
   virtual void derive(GraphBackward<T>& b) const = 0;
   /// Drops edges, saved values and whatever the derivative captured.
-  virtual void release();
+  virtual void drop();
   virtual Leaf<T>* as_leaf() { return nullptr; }
 
   const char* const name;
@@ -72,7 +72,7 @@ class Leaf final : public Node<T> {
   explicit Leaf(Shared<detail::Value<T>> v) : Node<T>("leaf"), value(std::move(v)) {}
   void derive(ArrayBackward<T>&) const override {}
   void derive(GraphBackward<T>&) const override {}
-  void release() override {}
+  void drop() override {}
   Leaf* as_leaf() override { return this; }
 
   Shared<detail::Value<T>> value;

@@ -133,8 +133,8 @@ class FormulaNode final : public Node<T> {
                        "has a derivative on arrays only, so its gradient has no graph (create_graph); "
                        "give record() a twin, or write the derivative for `auto& b`");
   }
-  void release() override {
-    Node<T>::release();
+  void drop() override {
+    Node<T>::drop();
     formula_.reset();
   }
 
@@ -149,8 +149,8 @@ class FusedNode final : public Node<T> {
   FusedNode(const char* op, Kernel k, Twin w) : Node<T>(op), kernel_(std::move(k)), twin_(std::move(w)) {}
   void derive(ArrayBackward<T>& b) const override { (*kernel_)(b); }
   void derive(GraphBackward<T>& b) const override { b.differentiate(*twin_); }
-  void release() override {
-    Node<T>::release();
+  void drop() override {
+    Node<T>::drop();
     kernel_.reset();
     twin_.reset();
   }

@@ -25,8 +25,8 @@ class Counted {
   template <class X>
   friend class Shared;
 
-  void retain() noexcept { uses_.fetch_add(1, std::memory_order_relaxed); }
-  void drop() noexcept {
+  void add_use() noexcept { uses_.fetch_add(1, std::memory_order_relaxed); }
+  void remove_use() noexcept {
     if (uses_.fetch_sub(1, std::memory_order_acq_rel) == 1) bury();
   }
   /// Deletes this object, or queues it when a deletion is already running on this thread. So a chain of a million
@@ -43,7 +43,7 @@ class Shared {
   Shared() noexcept = default;
   Shared(std::nullptr_t) noexcept {}
   explicit Shared(X* p) noexcept : p_(p) {
-    if (p_) p_->retain();
+    if (p_) p_->add_use();
   }
   Shared(const Shared& other) noexcept : Shared(other.p_) {}
   Shared(Shared&& other) noexcept : p_(std::exchange(other.p_, nullptr)) {}
@@ -54,7 +54,7 @@ class Shared {
     return *this;
   }
   ~Shared() {
-    if (p_) p_->drop();  // not "release": a Node has a member of that name
+    if (p_) p_->remove_use();
   }
 
   X* get() const noexcept { return p_; }

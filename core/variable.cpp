@@ -48,7 +48,7 @@ Node<T>::~Node() {
   node_live.fetch_sub(1, std::memory_order_relaxed);
 }
 template <class T>
-void Node<T>::release() {
+void Node<T>::drop() {
   released = true;
   edges.clear();
   edges.shrink_to_fit();

@@ -60,7 +60,7 @@ Array<T> clip(const Array<T>& x, typename detail::not_deduced<T>::type lo, typen
 template <class T>
 Array<T> where(const Array<T>& condition, const Array<T>& a, const Array<T>& b) {
   const Shape values = broadcast_shape("where", a.shape(), b.shape());
-  Array<T> result(broadcast_shape("where", condition.shape(), values));
+  Array<T> result = empty<T>(broadcast_shape("where", condition.shape(), values));
   T* out = result.data();
   const auto row = [&](const auto& at, std::size_t n, const auto& step) {
     const T *c = condition.data() + at[0], *x = a.data() + at[1], *y = b.data() + at[2];

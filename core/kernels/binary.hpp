@@ -130,7 +130,7 @@ inline constexpr bool mixed = (is_operand<A> && ...) && (is_expression<A> || ...
 
 /// The operand as an Array<T>: itself, the expression evaluated, or a number as a 0-d array.
 template <class T, class A>
-decltype(auto) evaluated(const A& a) {
+decltype(auto) operand(const A& a) {
   if constexpr (is_number<A>) return full<T>({}, static_cast<T>(a));
   else if constexpr (std::is_same_v<A, Array<T>>) return static_cast<const A&>(a);
   else return from<T>(a);
@@ -143,8 +143,8 @@ decltype(auto) evaluated(const A& a) {
   template <class A, class B, class = std::enable_if_t<::xgrad::detail::mixed<A, B>>> \
   auto function(const A& a, const B& b) {                                             \
     using T = typename ::xgrad::detail::operand_type<A, B>::type;                     \
-    using ::xgrad::detail::evaluated;                                                 \
-    return ::xgrad::function(evaluated<T>(a), evaluated<T>(b));                       \
+    using ::xgrad::detail::operand;                                                   \
+    return ::xgrad::function(operand<T>(a), operand<T>(b));                           \
   }
 XGRAD_TAKES_OPERANDS(add)
 XGRAD_TAKES_OPERANDS(sub)
@@ -163,8 +163,8 @@ template <class A, class B,
           class = std::enable_if_t<detail::mixed<A, B> && !(detail::is_array<A>::value && detail::is_number<B>)>>
 auto pow(const A& a, const B& b) {
   using T = typename detail::operand_type<A, B>::type;
-  if constexpr (detail::is_number<B>) return ::xgrad::pow(detail::evaluated<T>(a), static_cast<T>(b));
-  else return ::xgrad::pow(detail::evaluated<T>(a), detail::evaluated<T>(b));
+  if constexpr (detail::is_number<B>) return ::xgrad::pow(detail::operand<T>(a), static_cast<T>(b));
+  else return ::xgrad::pow(detail::operand<T>(a), detail::operand<T>(b));
 }
 
 /// `where` on any mix of arrays, expressions (a condition such as `x > 0`) and numbers.
@@ -172,7 +172,7 @@ template <class C, class A, class B,
           class = std::enable_if_t<detail::mixed<C, A, B> && (is_expression<A> || is_expression<B>)>>
 auto where(const C& condition, const A& a, const B& b) {
   using T = typename detail::operand_type<A, B>::type;
-  return ::xgrad::where(detail::evaluated<T>(condition), detail::evaluated<T>(a), detail::evaluated<T>(b));
+  return ::xgrad::where(detail::operand<T>(condition), detail::operand<T>(a), detail::operand<T>(b));
 }
 
 template <class E, class = std::enable_if_t<detail::is_lazy<E>>>

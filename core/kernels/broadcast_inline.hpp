@@ -40,7 +40,7 @@ Array<T> binary(const char* who, const Array<T>& a, const Array<T>& b, F f) {
     binary_row(a.data(), 1, b.data(), 1, result.data(), result.size(), f);
     return result;
   }
-  Array<T> result(broadcast_shape(who, a.shape(), b.shape()));
+  Array<T> result = empty<T>(broadcast_shape(who, a.shape(), b.shape()));  // may be too large
   T* out = result.data();
   const auto row = [&](const auto& at, std::size_t n, const auto& step) {
     binary_row(a.data() + at[0], step[0], b.data() + at[1], step[1], out, n, f);

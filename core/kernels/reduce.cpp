@@ -176,7 +176,7 @@ template <class T>
 Array<T> broadcast_to(const Array<T>& x, const Shape& shape) {
   if (broadcast_shape("broadcast_to", x.shape(), shape) != shape)
     fail<ShapeError>("broadcast_to", "shape ", to_string(x.shape()), " does not broadcast to ", to_string(shape));
-  Array<T> result(shape);
+  Array<T> result = empty<T>(shape);
   T* out = result.data();
   detail::broadcast_walk(shape, x.shape()).each_row([&](const auto& at, std::size_t n, const auto& step) {
     const T* from = x.data() + at[0];

@@ -30,18 +30,20 @@ double sum_of(std::size_t n, F f) {
 /// Columns are summed this many at a time, so that the running sums stay in the first-level cache.
 constexpr std::size_t kColumns = 256;
 
-/// total[j] = sum over rows i < n of f(x[i * stride + j], j), for j < width <= kColumns; rows in blocks of 64.
+/// total[j] = sum over rows i < n of f(x[i * stride + j], j), for j < width <= kColumns; blocks of rows added pairwise.
 template <class T, class F>
 void sum_columns(const T* x, std::size_t n, std::size_t stride, std::size_t width, double* total, F f) {
-  std::fill(total, total + width, 0.0);
-  double part[kColumns];
-  for (std::size_t begin = 0; begin < n; begin += 64) {
-    const std::size_t end = std::min(n, begin + 64);
-    std::fill(part, part + width, 0.0);
-    for (std::size_t i = begin; i < end; ++i)
-      for (std::size_t j = 0; j < width; ++j) part[j] += f(x[i * stride + j], j);
-    for (std::size_t j = 0; j < width; ++j) total[j] += part[j];
+  if (n > 64) {
+    const std::size_t half = n / 2;
+    double rest[kColumns];
+    sum_columns(x, half, stride, width, total, f);
+    sum_columns(x + half * stride, n - half, stride, width, rest, f);
+    for (std::size_t j = 0; j < width; ++j) total[j] += rest[j];
+    return;
   }
+  std::fill(total, total + width, 0.0);
+  for (std::size_t i = 0; i < n; ++i)
+    for (std::size_t j = 0; j < width; ++j) total[j] += f(x[i * stride + j], j);
 }
 
 }  // namespace xgrad::detail

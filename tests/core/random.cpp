@@ -165,7 +165,7 @@ std::vector<double> doubles(const Array<T>& a) {
 template <class T>
 class RngOf : public testing::Test {};
 using Types = testing::Types<float, double>;
-TYPED_TEST_SUITE(RngOf, Types);
+TYPED_TEST_SUITE(RngOf, Types, );  // the comma: clang in C++17 wants the last argument
 
 // Bounds below are five standard deviations of the statistic for n independent draws.
 TYPED_TEST(RngOf, UniformMomentsFrequenciesRunsAndPairs) {

@@ -27,7 +27,7 @@ using Types = ::testing::Types<float, double>;
 template <class T>
 Array<T> sample(const Shape& shape, unsigned seed, double low = -2, double high = 2) {
   std::mt19937_64 bits(seed);
-  Array<T> a(shape);
+  Array<T> a = xgrad::empty<T>(shape);
   for (std::size_t i = 0; i < a.size(); ++i)
     a.data()[i] = static_cast<T>(low + (high - low) * (static_cast<double>(bits() >> 11) / 9007199254740992.0));
   return a;
