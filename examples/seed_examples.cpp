@@ -45,5 +45,6 @@ int main() {
   older.shape = {4};
   older.form = xgrad::NormForm::unbiased;
   std::cout << "divisor n,     eps 1e-5 inside the root:  " << to_string(norm(row), 5) << "\n"
-            << "divisor n - 1, eps 1e-6 outside the root: " << to_string(xgrad::LayerNorm<double>(older)(row), 5) << "\n";
+            << "divisor n - 1, eps 1e-6 outside the root: " << to_string(xgrad::LayerNorm<double>(older)(row), 5)
+            << "\n";
 }

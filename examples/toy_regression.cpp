@@ -42,7 +42,9 @@ void draw(const std::string& path, Regressor<float>& model, const Data& train, c
   const xgrad::NoGrad off;
   const auto grid = xgrad::linspace<float>(-2, 2, 201);
   const auto fit = model(xgrad::reshape(grid, {-1, 1})).value();
-  Series points{"data", "points pt 7 ps 0.4 lc rgb '#9999bb'", {train.x.begin(), train.x.end()},
+  Series points{"data",
+                "points pt 7 ps 0.4 lc rgb '#9999bb'",
+                {train.x.begin(), train.x.end()},
                 {train.y.begin(), train.y.end()}};
   Series line{"fit", "lines lw 2 lc rgb '#cc3333'", {grid.begin(), grid.end()}, {fit.begin(), fit.end()}};
   Series curve{"mean squared error", "lines lw 2 lc rgb '#3333cc'", {}, losses};
@@ -56,10 +58,14 @@ int main(int argc, char** argv) {
   double sigma = 0.2;
   std::string picture = "toy_regression.png";
   CLI::App app{"Learns a noisy function of one variable."};
-  app.add_option("--seed", seed, "seed of data, weights and order of batches", true);
-  app.add_option("--epochs", epochs, "passes over the training data", true)->check(CLI::Range(1, 1000000));
-  app.add_option("--noise", sigma, "standard deviation of the noise", true)->check(CLI::Range(0.001, 100.0));
-  app.add_option("--picture", picture, "where the picture of data, fit and loss goes", true);
+  app.add_option("--seed", seed, "seed of data, weights and order of batches")->capture_default_str();
+  app.add_option("--epochs", epochs, "passes over the training data")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1000000));
+  app.add_option("--noise", sigma, "standard deviation of the noise")
+      ->capture_default_str()
+      ->check(CLI::Range(0.001, 100.0));
+  app.add_option("--picture", picture, "where the picture of data, fit and loss goes")->capture_default_str();
   CLI11_PARSE(app, argc, argv);
 
   xgrad::Rng rng(seed);

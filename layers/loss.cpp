@@ -114,17 +114,17 @@ struct LogisticError {
 }  // namespace
 
 template <class T>
-Variable<T> mse_loss(const Variable<T>& prediction, const detail::Target<T>& target, Reduction reduction) {
+Variable<T> mse_loss(const Variable<T>& prediction, const detail::LossTarget<T>& target, Reduction reduction) {
   return pointwise_loss("mse_loss", prediction, target, reduction, SquaredError<T>{});
 }
 
 template <class T>
-Variable<T> l1_loss(const Variable<T>& prediction, const detail::Target<T>& target, Reduction reduction) {
+Variable<T> l1_loss(const Variable<T>& prediction, const detail::LossTarget<T>& target, Reduction reduction) {
   return pointwise_loss("l1_loss", prediction, target, reduction, AbsoluteError<T>{});
 }
 
 template <class T>
-Variable<T> huber_loss(const Variable<T>& prediction, const detail::Target<T>& target, Reduction reduction,
+Variable<T> huber_loss(const Variable<T>& prediction, const detail::LossTarget<T>& target, Reduction reduction,
                        double delta) {
   if (!(delta > 0) || !std::isfinite(delta))
     fail<std::invalid_argument>("huber_loss", "delta must be finite and above 0 but is ", delta);
@@ -132,7 +132,7 @@ Variable<T> huber_loss(const Variable<T>& prediction, const detail::Target<T>& t
 }
 
 template <class T>
-Variable<T> bce_with_logits(const Variable<T>& logits, const detail::Target<T>& target, Reduction reduction,
+Variable<T> bce_with_logits(const Variable<T>& logits, const detail::LossTarget<T>& target, Reduction reduction,
                             const std::vector<double>& pos_weight) {
   LogisticError<T> formula{pos_weight.empty() ? T(1) : static_cast<T>(pos_weight[0]), {}};
   if (pos_weight.size() > 1) {
@@ -144,11 +144,11 @@ Variable<T> bce_with_logits(const Variable<T>& logits, const detail::Target<T>& 
   return pointwise_loss("bce_with_logits", logits, target, reduction, formula);
 }
 
-#define XGRAD_INSTANTIATE(T)                                                                        \
-  template Variable<T> mse_loss(const Variable<T>&, const detail::Target<T>&, Reduction);           \
-  template Variable<T> l1_loss(const Variable<T>&, const detail::Target<T>&, Reduction);            \
-  template Variable<T> huber_loss(const Variable<T>&, const detail::Target<T>&, Reduction, double); \
-  template Variable<T> bce_with_logits(const Variable<T>&, const detail::Target<T>&, Reduction,     \
+#define XGRAD_INSTANTIATE(T)                                                                            \
+  template Variable<T> mse_loss(const Variable<T>&, const detail::LossTarget<T>&, Reduction);           \
+  template Variable<T> l1_loss(const Variable<T>&, const detail::LossTarget<T>&, Reduction);            \
+  template Variable<T> huber_loss(const Variable<T>&, const detail::LossTarget<T>&, Reduction, double); \
+  template Variable<T> bce_with_logits(const Variable<T>&, const detail::LossTarget<T>&, Reduction,     \
                                        const std::vector<double>&);
 XGRAD_INSTANTIATE(float)
 XGRAD_INSTANTIATE(double)

@@ -20,7 +20,7 @@ namespace detail {
 
 /// A target: a Variable, array, lazy expression or number; T follows from the prediction.
 template <class T>
-using Target = typename not_deduced<Variable<T>>::type;
+using LossTarget = typename not_deduced<Variable<T>>::type;
 
 }  // namespace detail
 
@@ -29,18 +29,18 @@ using Target = typename not_deduced<Variable<T>>::type;
 
 /// (prediction - target)^2.
 template <class T>
-Variable<T> mse_loss(const Variable<T>& prediction, const detail::Target<T>& target,
+Variable<T> mse_loss(const Variable<T>& prediction, const detail::LossTarget<T>& target,
                      Reduction reduction = Reduction::mean);
 
 /// |prediction - target|; the gradient at 0 is 0.
 template <class T>
-Variable<T> l1_loss(const Variable<T>& prediction, const detail::Target<T>& target,
+Variable<T> l1_loss(const Variable<T>& prediction, const detail::LossTarget<T>& target,
                     Reduction reduction = Reduction::mean);
 
 /// d^2 / 2 for |d| <= delta, else delta (|d| - delta / 2), with d = prediction - target. Huber 1964.
 /// Throws std::invalid_argument unless delta is above 0.
 template <class T>
-Variable<T> huber_loss(const Variable<T>& prediction, const detail::Target<T>& target,
+Variable<T> huber_loss(const Variable<T>& prediction, const detail::LossTarget<T>& target,
                        Reduction reduction = Reduction::mean, double delta = 1);
 
 /// -t log(s) - (1 - t) log(1 - s), s = sigmoid(logits), for targets t in [0, 1], without overflow.
@@ -48,14 +48,14 @@ Variable<T> huber_loss(const Variable<T>& prediction, const detail::Target<T>& t
 /// `pos_weight` multiplies the first term: one number, or one for each entry of the last axis (empty: 1).
 /// Throws ShapeError for another count.
 template <class T>
-Variable<T> bce_with_logits(const Variable<T>& logits, const detail::Target<T>& target,
+Variable<T> bce_with_logits(const Variable<T>& logits, const detail::LossTarget<T>& target,
                             Reduction reduction = Reduction::mean, const std::vector<double>& pos_weight = {});
 
 struct CrossEntropyOptions {
   Reduction reduction = Reduction::mean;
   std::int64_t ignore_index = -100;  ///< Rows of this class count nothing, whatever their logits.
   double label_smoothing = 0;        ///< In [0, 1]: this part of the target is spread evenly over all classes.
-  std::vector<double> weights;       ///< One for each class, finite and not negative; empty: ones.
+  std::vector<double> weights = {};  ///< One for each class, finite and not negative; empty: ones.
 };
 
 /// -log softmax(logits)[class] for each row of the last axis: logits (..., C), classes (...), without overflow.
