@@ -1,6 +1,7 @@
 #include "softmax.hpp"
 
 #include <cmath>
+#include <limits>
 
 #include "../kernels/reduce.hpp"
 #include "../record.hpp"
@@ -34,26 +35,33 @@ Variable<T> softmax_backward(const Variable<T>& y, const Variable<T>& g, std::pt
 
 namespace {
 
+/// 1 for each row that is -inf throughout, else 0.
+template <class T>
+Array<T> rows_of_nothing(const Array<T>& y, std::ptrdiff_t axis) {
+  return xgrad::equal(xgrad::amax(y, axis, keep_dims), -std::numeric_limits<T>::infinity());
+}
+
 /// g - exp(y) sum(g) in one pass along the axis; 0 in rows of -inf.
 template <class T>
 Array<T> log_softmax_backward(const Array<T>& y, const Array<T>& g, std::ptrdiff_t axis) {
-  const Array<T> total = xgrad::sum(g, axis, keep_dims);
+  auto result = empty<T>(y.shape());
+  if (y.size() == 0) return result;
+  const Array<T> total = xgrad::sum(g, axis, keep_dims), nothing = rows_of_nothing(y, axis);
   const std::size_t at = normalize_axis("log_softmax", axis, y.dimension()), n = y.shape()[at];
   std::size_t inner = 1;
   for (std::size_t i = at + 1; i < y.dimension(); ++i) inner *= y.shape()[i];
-  auto result = empty<T>(y.shape());
-  for (std::size_t o = 0; o * n * inner < y.size(); ++o)
+  for (std::size_t i = 0, outer = 0; i < y.size(); ++outer)
     for (std::size_t k = 0; k < n; ++k)
-      for (std::size_t j = 0; j < inner; ++j) {
-        const std::size_t i = (o * n + k) * inner + j;
-        result.data()[i] = g.data()[i] - std::exp(y.data()[i]) * total.data()[o * inner + j];
-      }
+      for (std::size_t row = outer * inner; row < (outer + 1) * inner; ++row, ++i)
+        result.data()[i] = nothing.data()[row] != 0 ? T(0) : g.data()[i] - std::exp(y.data()[i]) * total.data()[row];
   return result;
 }
 
 template <class T>
 Variable<T> log_softmax_backward(const Variable<T>& y, const Variable<T>& g, std::ptrdiff_t axis) {
-  return g - xgrad::exp(y) * xgrad::sum(g, axis, keep_dims);
+  if (y.size() == 0) return g;
+  const Variable<T> nothing = rows_of_nothing(y.value(), axis);
+  return xgrad::where(nothing, T(0), g) - xgrad::exp(y) * xgrad::sum(g, axis, keep_dims);
 }
 
 }  // namespace

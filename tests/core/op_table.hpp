@@ -4,7 +4,9 @@
 
 #include <cmath>
 #include <functional>
+#include <iomanip>
 #include <ostream>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -155,6 +157,41 @@ inline std::vector<Row> rows() {
   for (auto* part : {&pointwise_rows, &combine_rows, &reduce_rows, &shape_rows})
     for (Row& r : (*part)()) all.push_back(std::move(r));
   return all;
+}
+
+/// The first variant of each row for programs in other languages: [{"name", "inputs", "cotangent"}, ...], an array
+/// being
+/// {"shape", "data"}. All digits are written.
+inline std::string json_of(const std::vector<Row>& table) {
+  std::ostringstream out;
+  out.precision(17);
+  const auto list = [&](const auto& items) {
+    const char* comma = "";
+    out << '[';
+    for (const auto& item : items) out << std::exchange(comma, ", ") << item;
+    out << ']';
+  };
+  const auto array = [&](const Array<double>& a) {
+    out << "{\"shape\": ";
+    list(a.shape());
+    out << ", \"data\": ";
+    list(std::vector<double>(a.data(), a.data() + a.size()));
+    out << '}';
+  };
+  const char* comma = "[\n";
+  for (const Row& r : table) {
+    out << std::exchange(comma, ",\n") << "{\"name\": " << std::quoted(r.name) << ", \"inputs\": [";
+    const char* between = "";
+    for (const Array<double>& x : inputs_of(r)) {
+      out << std::exchange(between, ", ");
+      array(x);
+    }
+    out << "], \"cotangent\": ";
+    array(cotangent_of(r, r.f64(variables<double>(inputs_of(r), false)).shape()));
+    out << '}';
+  }
+  out << "\n]\n";
+  return out.str();
 }
 
 }  // namespace optable

@@ -1,0 +1,92 @@
+// Special points and errors of the reductions.
+#include <xgrad/core/ops/pointwise.hpp>
+#include <xgrad/core/ops/reduction.hpp>
+
+#include "checks.hpp"
+
+using namespace opcheck;
+
+TEST(Reduction, AG_07_TiesOfMaxShare) {
+  const V x = leaf({2, 2, 1});
+  expect_array(gradient(xgrad::amax(x), x), {0.5, 0.5, 0});
+  expect_array(gradient(xgrad::amin(-x), x), {-0.5, -0.5, 0});
+  const V m = leaf({3, 3, 3, 1, 1, 2}, {2, 3});
+  expect_array(gradient(xgrad::amin(m, 1), m), array({1. / 3, 1. / 3, 1. / 3, 0.5, 0.5, 0}, {2, 3}));
+  EXPECT_EQ(xgrad::item(xgrad::sum(gradient(xgrad::amax(m), m))), 1);
+}
+
+TEST(Reduction, ACT_03_MaxKeepsNaN) {
+  for (const auto& row : {std::vector<double>{NaN, 1, -1}, std::vector<double>{1, NaN, 2}}) {
+    const V x = leaf(row);
+    EXPECT_TRUE(std::isnan(xgrad::amax(x).item()));
+    EXPECT_TRUE(std::isnan(xgrad::amin(x).item()));
+    EXPECT_EQ(xgrad::item(xgrad::sum(gradient(xgrad::amax(x), x))), 1);
+  }
+}
+
+TEST(Reduction, AG_07_NormAtZero) {
+  const V x = leaf({0, 0, 3, 4}, {2, 2});
+  expect_array(xgrad::norm(x, 1).value(), {0, 5});
+  expect_array(gradient(xgrad::norm(x, 1), x), {0, 0, 0.6, 0.8}, 1e-15);
+  const V zero = leaf({0, 0});
+  expect_array(gradient(xgrad::norm(zero), zero), {0, 0});
+  const auto first = xgrad::grad({xgrad::norm(x, 1)}, {x}, {true}, {V(xgrad::ones<double>({2}))});
+  expect_array(gradient(first[0], x), {0, 0, 0.032, -0.024}, 1e-12);
+}
+
+TEST(Reduction, NormNeitherOverflowsNorVanishes) {
+  const V x = leaf({3e200, 4e200, 3e-200, 4e-200, inf, 1, NaN, 1, 0, 0}, {5, 2});
+  expect_array(xgrad::norm(x, 1).value(), {5e200, 5e-200, inf, NaN, 0}, 1e-15);
+  const Array<double> g = gradient(xgrad::norm(x, 1), x);
+  EXPECT_NEAR(g(0, 1), 0.8, 1e-15);
+  EXPECT_NEAR(g(1, 1), 0.8, 1e-15);
+  EXPECT_EQ(g(4, 0), 0);
+  const xgrad::Variable<float> f(xgrad::from<float>(array({3e30, 4e30})));
+  EXPECT_FLOAT_EQ(xgrad::norm(f).item(), 5e30f);
+}
+
+TEST(Reduction, StddevOfEqualNumbers) {
+  const V x = V(xgrad::full<double>({3, 10}, 0.1), true);  // the mean of ten 0.1 may round to another number
+  for (const std::size_t ddof : {0, 1}) {
+    const V y = xgrad::stddev(x, 1, false, ddof);
+    expect_array(y.value(), {0, 0, 0});
+    expect_array(gradient(y, x), xgrad::zeros<double>({3, 10}));
+    const auto first = xgrad::grad({y}, {x}, {true}, {V(xgrad::ones<double>({3}))});
+    expect_array(gradient(first[0], x), xgrad::zeros<double>({3, 10}));
+  }
+}
+
+TEST(Reduction, LogsumexpOfHugeAndOfNothing) {
+  const V x = leaf({1000, 1000, -inf, -inf, -inf, 2}, {3, 2});
+  const V y = xgrad::logsumexp(x, 1);
+  expect_array(y.value(), {1000 + std::log(2.0), -inf, 2}, 1e-15);
+  expect_array(gradient(y, x), {0.5, 0.5, 0, 0, 0, 1}, 1e-12);
+  const auto first = xgrad::grad({y}, {x}, {true}, {V(xgrad::ones<double>({3}))});
+  expect_array(gradient(first[0], x), {0, 0, 0, 0, 0, 0}, 0, 1e-12);
+}
+
+TEST(Reduction, ArgmaxHasNoDerivative) {
+  const V x = leaf({1, 3, 3, 0, -1, -2}, {2, 3});
+  expect_error<xgrad::GraphError>([&] { xgrad::argmax(x); },
+                                  "[argmax] has no derivative but its input requires a gradient; pass detach() of it");
+  expect_error<xgrad::GraphError>([&] { xgrad::argmin(x); },
+                                  "[argmin] has no derivative but its input requires a gradient; pass detach() of it");
+  const xgrad::Index best = xgrad::argmax(x.detach(), 1), worst = xgrad::argmin(x.detach(), 0, true);
+  EXPECT_EQ(best.shape(), Shape({2}));
+  EXPECT_EQ(best(0), 1);
+  EXPECT_EQ(best(1), 0);
+  EXPECT_EQ(worst.shape(), Shape({1, 3}));
+  EXPECT_EQ(worst(0, 0), 1);
+  const xgrad::NoGrad guard;
+  EXPECT_EQ(xgrad::argmax(x)(0), 1);
+}
+
+TEST(Reduction, Errors) {
+  const V x = leaf({}, {0, 3});
+  EXPECT_THROW(xgrad::mean(x), xgrad::ShapeError);
+  EXPECT_THROW(xgrad::amax(x, 0), xgrad::ShapeError);
+  EXPECT_THROW(xgrad::sum(x, 2), xgrad::ShapeError);
+  EXPECT_THROW(xgrad::sum(x, {0, 0}), xgrad::ShapeError);
+  EXPECT_THROW(xgrad::variance(leaf({1}), {}, false, 1), xgrad::ShapeError);
+  EXPECT_THROW(xgrad::stddev(leaf({1}), {}, false, 1), xgrad::ShapeError);
+}
