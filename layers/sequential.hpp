@@ -4,7 +4,6 @@
 #include <functional>
 #include <initializer_list>
 #include <memory>
-#include <typeinfo>
 #include <vector>
 
 #include "../core/module.hpp"
@@ -13,8 +12,7 @@ namespace xgrad {
 
 /// Steps applied in order, each taking a Variable and giving one.
 ///
-///     xgrad::Sequential<float> model{xgrad::Linear<float>(13, 64, rng), xgrad::relu, xgrad::Linear<float>(64, 1,
-///     rng)};
+///     Sequential<float> model{Linear<float>(13, 64, rng), xgrad::relu, Linear<float>(64, 1, rng)};
 ///
 /// A step is a module (moved in), or a function or lambda. Steps are named by position, "0", "1", ...; a function takes
 /// a number too, but only a module's parameters are listed. Without steps it is the identity. Careful: braces around
@@ -30,16 +28,17 @@ class Sequential : public Module<T> {
     /// A plain function, picked from its overloads: `xgrad::relu`.
     Step(Function* f) : call_(f) {}
 
-    /// A module, or a lambda or other function object.
-    template <class F, class = std::enable_if_t<std::is_invocable_r_v<Variable<T>, F&, const Variable<T>&> &&
-                                                !std::is_lvalue_reference_v<F>>>
+    /// A module (as a temporary or with std::move), or a lambda or other function object.
+    template <class F, class M = std::decay_t<F>,
+              class = std::enable_if_t<std::is_invocable_r_v<Variable<T>, M&, const Variable<T>&> &&
+                                       !(std::is_base_of_v<Module<T>, M> && std::is_lvalue_reference_v<F>)>>
     Step(F&& f) {
-      if constexpr (std::is_base_of_v<Module<T>, F>) {
-        auto module = std::make_shared<F>(std::move(f));
+      if constexpr (std::is_base_of_v<Module<T>, M>) {
+        auto module = std::make_shared<M>(std::move(f));
         module_ = module;
         call_ = [m = module.get()](const Variable<T>& x) { return (*m)(x); };
       } else {
-        call_ = std::move(f);
+        call_ = std::forward<F>(f);
       }
     }
 

@@ -121,7 +121,7 @@ TEST(Embedding, Contract) {
   Rng rng(6);
   Embedding<double> table(4, 3, rng);
   const auto ids = xgrad::from<std::int64_t>({1, 3, 1, 0, 2}, {5});
-  const auto call = [&](const auto& x) { return table(ids) * x; };
+  const auto call = [&](const auto& x) { return x * xgrad::sum(table(ids), 0); };
   EXPECT_TRUE(xgrad::testing::layer_contract(table, call, sample<double>({5, 3}, 7)));
   EXPECT_TRUE(xgrad::testing::second_gradients_match(table, call, sample<double>({5, 3}, 7)));
 }

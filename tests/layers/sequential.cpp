@@ -24,8 +24,8 @@ using xgrad::Variable;
 
 TEST(Sequential, AppliesStepsInOrder) {
   Rng rng(1);
-  Sequential<double> model{Linear<double>(3, 4, rng), xgrad::relu, Linear<double>(4, 2, rng),
-                           [](const Variable<double>& x) { return x * 2.0; }};
+  const auto twice = [](const Variable<double>& x) { return x * 2.0; };
+  Sequential<double> model{Linear<double>(3, 4, rng), xgrad::relu, Linear<double>(4, 2, rng), twice};
   EXPECT_EQ(model.size(), 4u);
   const auto x = sample<double>({5, 3}, 1);
   const auto& first = model.at<Linear<double>>(0);
