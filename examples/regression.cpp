@@ -62,17 +62,18 @@ struct Trained {
   Regressor<float> model;
 };
 
-/// Trains on `train` for some epochs; after each calls `after(epoch, trained)`.
+/// Trains on `train` for `epochs` epochs, the learning rate falling along a line that reaches 0 after `schedule` of
+/// them; calls `after(epoch, trained)` after each.
 template <class F>
-Trained fit(const Data& train, std::size_t epochs, xgrad::Rng rng, F after) {
+Trained fit(const Data& train, std::size_t epochs, std::size_t schedule, xgrad::Rng rng, F after) {
   Trained trained(train, rng);
   const Array<float> x_all = trained.scale_x.apply(train.x), y_all = trained.scale_y.apply(train.y);
   xgrad::SGDOptions options;
-  options.lr = 0.02;
   options.momentum = 0.9;
   options.weight_decay = 1e-4;
   xgrad::SGD<float> sgd(trained.model.parameters(), options);
   for (std::size_t epoch = 1; epoch <= epochs; ++epoch) {
+    sgd.set_lr(0.05 * (1 - static_cast<double>(epoch - 1) / static_cast<double>(schedule)));
     for (auto [x, y] : xgrad::batches(x_all, y_all, 32, rng)) {
       const auto loss = xgrad::mse_loss(trained.model(x), y);
       sgd.zero_grad();
@@ -117,7 +118,7 @@ void run(const std::string& table_file, const std::string& test_file, std::size_
   std::size_t epochs = 1;
   std::vector<double> curve;
   Progress choosing(most_epochs);
-  fit(learn, most_epochs, rng.split(), [&](std::size_t epoch, Trained& trained) {
+  fit(learn, most_epochs, most_epochs, rng.split(), [&](std::size_t epoch, Trained& trained) {
     curve.push_back(rmse(trained.predict(validate.x), validate.y));
     if (curve.back() < curve[epochs - 1]) epochs = epoch;
     choosing.show(epoch, format("choosing the epochs: %zu of %zu, validation RMSE %.3f, best %.3f after %zu", epoch,
@@ -125,7 +126,7 @@ void run(const std::string& table_file, const std::string& test_file, std::size_
   });
 
   Progress training(epochs);
-  Trained trained = fit(train, epochs, rng.split(), [&](std::size_t epoch, Trained&) {
+  Trained trained = fit(train, epochs, most_epochs, rng.split(), [&](std::size_t epoch, Trained&) {
     training.show(epoch, format("training on all training rows: epoch %zu of %zu", epoch, epochs));
   });
 
@@ -147,7 +148,7 @@ void run(const std::string& table_file, const std::string& test_file, std::size_
 
 int main(int argc, char** argv) {
   std::string table, test, picture = "regression.png";
-  std::size_t target = 0, epochs = 200;
+  std::size_t target = 0, epochs = 400;
   std::uint64_t seed = 1;
   CLI::App app{"Trains on a text table of numbers and reports the error on rows held out."};
   app.add_option("table", table, "a text table of numbers (default: the concrete data of examples/data)");
