@@ -38,8 +38,7 @@ std::vector<std::size_t> test_rows(const std::string& file, std::size_t count, x
   } else {
     for (const double row : xgrad::read_table(file).values) {
       if (!(row >= 0 && row < static_cast<double>(count) && row == std::floor(row)))
-        throw xgrad::FileError(
-            format("%s: %g is not the number of a row; they go from 0 to %zu", file.c_str(), row, count - 1));
+        xgrad::fail<xgrad::FileError>(file, row, " is not the number of a row; they go from 0 to ", count - 1);
       rows.push_back(static_cast<std::size_t>(row));
     }
   }
@@ -91,12 +90,10 @@ void run(const std::string& table_file, const std::string& test_file, std::size_
   const Array<double> table = xgrad::read_table(table_file).values;
   const std::size_t count = table.shape()[0], columns = table.shape()[1];
   if (columns < 2 || count < 20)
-    throw xgrad::FileError(
-        format("%s: needs at least 2 columns and 20 rows but has %zu and %zu", table_file.c_str(), columns, count));
+    xgrad::fail<xgrad::FileError>(table_file, "needs at least 2 columns and 20 rows but has ", columns, " and ", count);
   if (target == 0) target = columns;
   if (target > columns)
-    throw xgrad::FileError(
-        format("%s: has %zu columns but the target is column %zu", table_file.c_str(), columns, target));
+    xgrad::fail<xgrad::FileError>(table_file, "has ", columns, " columns but the target is column ", target);
 
   // Held-out rows for the test; of the others a fifth, drawn at random, to choose how long to train.
   xgrad::Rng rng(seed);
@@ -105,8 +102,8 @@ void run(const std::string& table_file, const std::string& test_file, std::size_
   for (std::size_t i = 0; i < count; ++i)
     if (!std::binary_search(tested.begin(), tested.end(), i)) rest.push_back(i);
   if (tested.empty() || rest.size() < 10)
-    throw xgrad::FileError(
-        format("%s: leaves %zu rows to train on and %zu to test on", test_file.c_str(), rest.size(), tested.size()));
+    xgrad::fail<xgrad::FileError>(test_file, "leaves ", rest.size(), " rows to train on and ", tested.size(),
+                                  " to test on");
   const auto order = rng.permutation(rest.size());
   for (std::size_t i = 0; i < rest.size(); ++i)
     (i < rest.size() / 5 ? validated : learned).push_back(rest[static_cast<std::size_t>(order(i))]);
