@@ -1,6 +1,7 @@
 #include "backward.hpp"
 
 #include <algorithm>
+#include <functional>
 
 #include "accumulate.hpp"
 #include "record.hpp"
@@ -13,53 +14,47 @@ template <class T, class G>
 class Pass {
  public:
   struct Slot {
-    std::uint64_t id;
     Shared<Node<T>> node;  // let go once it has been passed through, unless the graph is retained
     std::optional<G> grad;
-    bool wanted = false;  // leads to something whose gradient is asked for
-    bool keep = false;    // is asked for itself
+    std::size_t edges = 0;  // where its entries in parents_ begin
+    bool wanted = false;    // leads to something whose gradient is asked for
+    bool keep = false;      // is asked for itself
   };
 
   /// `oldest`: nodes with smaller numbers cannot lead to what is asked for and are not visited.
   Pass(const std::vector<Variable<T>>& outputs, std::uint64_t oldest) : oldest_(oldest) { collect(outputs); }
 
   /// The slot of a node, or nullptr when the pass does not visit it.
-  Slot* find(std::uint64_t id) {
-    const auto at = std::lower_bound(slots_.begin(), slots_.end(), id,
-                                     [](const Slot& slot, std::uint64_t wanted) { return slot.id > wanted; });
-    return at != slots_.end() && at->id == id ? &*at : nullptr;
+  Slot* find(const Node<T>& node) {
+    const std::ptrdiff_t i = index_of(node);
+    return i >= 0 ? &slots_[static_cast<std::size_t>(i)] : nullptr;
   }
 
   detail::PoolVector<Slot>& slots() { return slots_; }
 
   /// Marks the nodes that lead to one that is kept, and checks that their derivatives can run.
   void check() {
-    for (auto slot = slots_.rbegin(); slot != slots_.rend(); ++slot) {
-      slot->wanted = slot->keep;
-      for (const Edge<T>& edge : slot->node->edges)
-        if (edge.node) {
-          const Slot* parent = find(edge.node->id);
-          slot->wanted = slot->wanted || (parent && parent->wanted);
-        }
-      if (slot->id > oldest_) check_saved(*slot->node, slot->wanted);
+    for (std::size_t i = slots_.size(); i-- > 0;) {
+      Slot& slot = slots_[i];
+      slot.wanted = slot.keep;
+      slot.edges = parents_.size();
+      for (const Edge<T>& edge : slot.node->edges) {
+        std::ptrdiff_t parent = edge.node ? index_of(*edge.node) : -1;
+        if (parent >= 0 && !slots_[static_cast<std::size_t>(parent)].wanted) parent = -1;
+        parents_.push_back(parent);
+        slot.wanted = slot.wanted || parent >= 0;
+      }
+      if (ids_[i] > oldest_) check_saved(*slot.node, slot.wanted);
     }
   }
 
-  void seed(const Variable<T>& output, G g) { accumulate(*find(output.node()->id), std::move(g)); }
+  void seed(const Variable<T>& output, G g) { accumulate(*find(*output.node()), std::move(g)); }
 
   void run(bool retain_graph) {
-    detail::PoolVector<std::ptrdiff_t> parents;
     for (Slot& slot : slots_) {
       if (!slot.wanted || !slot.grad || slot.node->as_leaf()) continue;
       Node<T>& node = *slot.node;
-      parents.clear();
-      bool any = false;
-      for (const Edge<T>& edge : node.edges) {
-        const Slot* parent = edge.node ? find(edge.node->id) : nullptr;
-        parents.push_back(parent && parent->wanted ? parent - slots_.data() : -1);
-        any = any || parents.back() >= 0;
-      }
-      if (any) derive(slot, node, parents);
+      derive(slot, node);
       if (!slot.keep) slot.grad.reset();
       if (retain_graph) continue;
       node.drop();
@@ -86,24 +81,35 @@ class Pass {
 
  private:
   void collect(const std::vector<Variable<T>>& outputs) {
-    const auto older = [](const Node<T>* a, const Node<T>* b) { return a->id < b->id; };
-    detail::PoolVector<Node<T>*> pending;
+    using Entry = std::pair<std::uint64_t, Node<T>*>;
+    detail::PoolVector<Entry> pending;
     const auto push = [&](Node<T>* node) {
       if (node->id < oldest_) return;
-      pending.push_back(node);
-      std::push_heap(pending.begin(), pending.end(), older);
+      pending.emplace_back(node->id, node);
+      std::push_heap(pending.begin(), pending.end());
     };
     for (const Variable<T>& output : outputs) push(output.node().get());
     // Creation numbers order the graph: the pending node made last has no user left, and copies of it come together.
     while (!pending.empty()) {
-      std::pop_heap(pending.begin(), pending.end(), older);
-      Node<T>* node = pending.back();
+      std::pop_heap(pending.begin(), pending.end());
+      const auto [id, node] = pending.back();
       pending.pop_back();
-      if (!slots_.empty() && slots_.back().id == node->id) continue;
-      slots_.push_back(Slot{node->id, Shared<Node<T>>(node), {}, false, false});
+      if (!ids_.empty() && ids_.back() == id) continue;
+      node->slot_hint.store(slots_.size(), std::memory_order_relaxed);
+      ids_.push_back(id);
+      slots_.emplace_back();
+      slots_.back().node = Shared<Node<T>>(node);
       for (const Edge<T>& edge : node->edges)
         if (edge.node) push(edge.node.get());
     }
+  }
+
+  /// Where a node stands in slots_, or -1. A pass of another thread through a shared leaf may have moved the hint.
+  std::ptrdiff_t index_of(const Node<T>& node) const {
+    const std::size_t hint = node.slot_hint.load(std::memory_order_relaxed);
+    if (hint < ids_.size() && ids_[hint] == node.id) return static_cast<std::ptrdiff_t>(hint);
+    const auto at = std::lower_bound(ids_.begin(), ids_.end(), node.id, std::greater<std::uint64_t>());
+    return at != ids_.end() && *at == node.id ? at - ids_.begin() : -1;
   }
 
   static void check_saved(const Node<T>& node, bool wanted) {
@@ -123,13 +129,14 @@ class Pass {
                        to_string(node.saved_output->array.shape()), ", changed after use");
   }
 
-  void derive(Slot& slot, Node<T>& node, const detail::PoolVector<std::ptrdiff_t>& parents) {
-    given_.assign(parents.size(), false);
+  void derive(Slot& slot, Node<T>& node) {
+    const std::ptrdiff_t* parents = parents_.data() + slot.edges;
+    given_.assign(node.edges.size(), false);
     forwarded_.clear();
     std::conditional_t<std::is_same_v<G, Array<T>>, ArrayBackward<T>, GraphBackward<T>> b(*this, node, *slot.grad,
                                                                                           parents);
     node.derive(b);
-    for (std::size_t i = 0; i < parents.size(); ++i)
+    for (std::size_t i = 0; i < given_.size(); ++i)
       if (parents[i] >= 0 && !given_[i])
         fail<GraphError>("backward", "the derivative of ", node.name, " gave nothing for input ", i,
                          ", which needs a gradient; call b.add(", i, ", ...), with zeros if that is the derivative");
@@ -147,16 +154,22 @@ class Pass {
   }
 
   const std::uint64_t oldest_;
-  detail::PoolVector<Slot> slots_;  // newest node first
+  detail::PoolVector<std::uint64_t> ids_;       // newest node first
+  detail::PoolVector<Slot> slots_;              // of the same nodes
+  detail::PoolVector<std::ptrdiff_t> parents_;  // for each edge of each node: a slot, or -1 when no gradient is wanted
   detail::PoolVector<char> given_;
   detail::PoolVector<std::size_t> forwarded_;
 };
 
 template <class T, class G>
+void BackwardBase<T, G>::no_input(std::size_t i) const {
+  fail<GraphError>("backward", "the derivative of ", node_.name, " names input ", i, " but the op has ",
+                   node_.edges.size());
+}
+
+template <class T, class G>
 void BackwardBase<T, G>::check(std::size_t i, const Shape& got) const {
-  if (i >= node_.edges.size())
-    fail<GraphError>("backward", "the derivative of ", node_.name, " names input ", i, " but the op has ",
-                     node_.edges.size());
+  if (i >= node_.edges.size()) no_input(i);
   if (got != shape(i))
     fail<ShapeError>("backward", "the derivative of ", node_.name, " gives input ", i, " of shape ",
                      to_string(shape(i)), " a gradient of shape ", to_string(got),
@@ -308,22 +321,22 @@ std::vector<Variable<T>> gradients(const std::vector<Variable<T>>& outputs, cons
   for (const Variable<T>& input : inputs) oldest = std::min(oldest, input.node()->id);
   Pass<T, G> pass(outputs, oldest);
   for (const Variable<T>& input : inputs)
-    if (auto* slot = pass.find(input.node()->id)) slot->keep = true;
+    if (auto* slot = pass.find(*input.node())) slot->keep = true;
   pass.check();
   for (std::size_t i = 0; i < inputs.size(); ++i)
-    if (!options.allow_unused && !pass.find(inputs[i].node()->id))
+    if (!options.allow_unused && !pass.find(*inputs[i].node()))
       fail<GraphError>("grad", "no output depends on input ", i, " of shape ", to_string(inputs[i].shape()),
                        "; pass allow_unused for zeros");
   for (std::size_t k = 0; k < outputs.size(); ++k) {
     const Variable<T> seed = seeds.empty() ? Variable<T>(ones<T>(outputs[k].shape())) : seeds[k];
-    if (!pass.find(outputs[k].node()->id)) continue;  // older than every input
+    if (!pass.find(*outputs[k].node())) continue;  // older than every input
     if constexpr (std::is_same_v<G, Array<T>>) pass.seed(outputs[k], seed.value());
     else pass.seed(outputs[k], seed);
   }
   pass.run(options.retain_graph || options.create_graph);
   std::vector<Variable<T>> result;
   for (const Variable<T>& input : inputs) {
-    const auto* slot = pass.find(input.node()->id);
+    const auto* slot = pass.find(*input.node());
     result.push_back(slot && slot->grad ? Variable<T>(*slot->grad) : Variable<T>(zeros<T>(input.shape())));
   }
   return result;

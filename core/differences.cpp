@@ -128,7 +128,7 @@ std::vector<Array<double>> Runs::differentiate(const std::vector<Variable<double
     seeds.emplace_back(cotangents_.back());
     for (const auto& leaf : leaves(y)) reached.push_back(leaf.node().get());
   }
-  for (Target& target : targets_) {
+  for (CheckTarget& target : targets_) {
     target.reached = std::find(reached.begin(), reached.end(), target.leaf.node().get()) != reached.end();
     wrt.push_back(target.leaf);
   }

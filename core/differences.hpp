@@ -59,7 +59,7 @@ class Nudge {
 };
 
 /// What a gradient is taken by.
-struct Target {
+struct CheckTarget {
   std::string name;
   Variable<double> leaf;
   bool reached = true;  // some output's graph leads to it
@@ -100,7 +100,7 @@ class Runs {
   Difference fourth_order(std::size_t t, std::size_t i, double h);
   double step(std::size_t t, std::size_t i) const;
 
-  std::vector<Target>& targets() { return targets_; }
+  std::vector<CheckTarget>& targets() { return targets_; }
   const std::vector<Array<double>>& base() const { return base_; }
   const std::vector<Array<double>>& cotangents() const { return cotangents_; }
 
@@ -114,7 +114,7 @@ class Runs {
   const GradcheckOptions& options_;
   Surroundings surroundings_;
   std::vector<Variable<double>> inputs_;
-  std::vector<Target> targets_;
+  std::vector<CheckTarget> targets_;
   Variable<double> cotangent_;  // of f, second order only
   std::vector<Array<double>> base_, cotangents_;
 };

@@ -15,7 +15,9 @@
 namespace xgrad {
 
 struct GradcheckOptions {
-  double step = 6e-6;          ///< h = step * max(1, |x|); the default is the cube root of the machine epsilon.
+  /// h = step * max(1, |x|); the default is the cube root of the machine epsilon. Inputs with a small spread around a
+  /// large offset need a smaller one.
+  double step = 6e-6;
   double rtol = 1e-6;          ///< Allowed difference: atol + rtol * max(|analytic|, |numeric|) + rounding noise.
   double atol = 1e-8;          ///< See rtol.
   std::uint64_t seed = 0;      ///< Of the random cotangent.
@@ -66,11 +68,13 @@ class GradcheckInputs {
  public:
   GradcheckInputs(std::initializer_list<Variable<double>> inputs) : inputs_(inputs) {}
   GradcheckInputs(std::vector<Variable<double>> inputs) : inputs_(std::move(inputs)) {}
-  template <class X, class = std::enable_if_t<std::is_convertible_v<const X&, Variable<double>>>>
-  GradcheckInputs(const X& input) : inputs_{Variable<double>(input)} {
-    static_assert(!is_float<X>(0), "gradcheck works in double: float has too few digits for differences");
+  template <class X, class = std::enable_if_t<std::is_convertible_v<const X&, Variable<double>> ||
+                                              std::is_same_v<X, Variable<float>>>>
+  GradcheckInputs(const X& input) {
+    static_assert(!is_float<X>(nullptr),
+                  "gradcheck works in double: float has too few digits for differences; use double inputs");
+    if constexpr (!is_float<X>(nullptr)) inputs_.emplace_back(input);
   }
-  GradcheckInputs(const Variable<float>&) = delete;  // gradcheck works in double: use Variable<double>
 
   const std::vector<Variable<double>>& list() const { return inputs_; }
 
@@ -143,8 +147,10 @@ inline constexpr bool is_call = !std::is_convertible_v<const F&, GradcheckInputs
 ///
 ///     atol + rtol * max(|analytic|, |numeric|) + noise,    noise = 8 eps * sum(|c| * |y|) / 2h
 ///
-/// over the entries of y that moved. Where noise exceeds atol and 1e-5 of the gradient (a large y), the entry is
-/// measured again with steps up to 1000 times wider, of fourth order, so that a relative error of 1e-4 is still seen.
+/// over the entries of y that moved (over all if none did): four roundings of y on either side. Where noise exceeds
+/// both atol and 1e-5 of the gradient, so where y is large, the entry is measured again with steps 10, 100 and 1000
+/// times as wide, by differences of fourth order, so that a relative error of 1e-4 is still seen; a note says where
+/// even that did not help.
 ///
 /// First f is run twice; if the results differ the report says "not deterministic" and compares nothing. A gradient
 /// that is not finite disagrees with anything. At a kink a pass or failure proves little: relu at 0 fails (numeric 0.5,
@@ -159,11 +165,17 @@ GradcheckReport gradcheck(F&& f, const GradcheckInputs& inputs, const GradcheckO
 
 /// Checks a module against its inputs and every parameter that requires a gradient, by dotted name. Parameters are
 /// perturbed in place and restored bit for bit, also when something throws; their `.grad()` and requires_grad stay as
-/// they are. The module's generators are put back before each run and at the end, so dropout is checked with its mask
-/// fixed, in whatever mode the module is.
+/// they are. The module's generators and buffers are put back before each run and at the end, so dropout is checked
+/// with its mask fixed, in whatever mode the module is.
 template <class M, class = std::enable_if_t<detail::is_module<M>>>
 GradcheckReport gradcheck(M& module, const GradcheckInputs& inputs, const GradcheckOptions& options = {}) {
   return detail::run_gradcheck(1, &module, detail::checked_function(module), inputs, options);
+}
+
+template <class M, class = std::enable_if_t<detail::is_float_module<M>>, class = void>
+GradcheckReport gradcheck(M&, const GradcheckInputs&, const GradcheckOptions& = {}) {
+  static_assert(!detail::is_float_module<M>, "gradcheck works in double: make the module a Module<double>");
+  return {};
 }
 
 /// The same for a module that is called in another way: `gradcheck(model, [&](const auto& x) { return model(x, 3); },

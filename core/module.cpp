@@ -42,7 +42,10 @@ struct Members final : Visitor<T> {
   void on_module(const std::string&, Module<T>& m) override { modules.push_back(&m); }
   void on_parameter(const std::string& path, Variable<T>& p) override {
     claim(path);
-    if (seen.insert(p.shared_value().get()).second) parameters.emplace_back(path, p);
+    if (!p.is_leaf())
+      fail<GraphError>("Module", "parameter \"", path, "\" must be a leaf but is the result of ", p.op(),
+                       "; change the numbers of a parameter with mutate()");
+    if (seen.insert(p.shared_value().get()).second) parameters.emplace_back(path, &p);
   }
   void on_buffer(const std::string& path, Array<T>& b) override {
     claim(path);
@@ -59,7 +62,7 @@ struct Members final : Visitor<T> {
   }
 
   std::vector<Module<T>*> modules;
-  std::vector<std::pair<std::string, Variable<T>>> parameters;
+  std::vector<std::pair<std::string, Variable<T>*>> parameters;
   std::vector<std::pair<std::string, Array<T>*>> buffers;
   std::vector<std::pair<std::string, Rng*>> generators;
   std::set<std::string> names;
@@ -70,7 +73,8 @@ struct Members final : Visitor<T> {
 template <class Have, class Want>
 void compare_names(const Have& have, const Want& want, std::string& complaints) {
   std::set<std::string> have_names, want_names;
-  for (const auto& entry : have) have_names.insert(entry.first);
+  for (const auto& entry : have)
+    if (!have_names.insert(entry.first).second) complaints += "\n  twice: " + entry.first;
   for (const auto& entry : want) want_names.insert(entry.first);
   for (const auto& name : want_names)
     if (!have_names.count(name)) complaints += "\n  missing: " + name;
@@ -82,13 +86,15 @@ void compare_names(const Have& have, const Want& want, std::string& complaints) 
 
 template <class T>
 std::vector<std::pair<std::string, Variable<T>>> Module<T>::named_parameters() {
-  return Members<T>(*this).parameters;
+  std::vector<std::pair<std::string, Variable<T>>> result;
+  for (const auto& [path, p] : Members<T>(*this).parameters) result.emplace_back(path, *p);
+  return result;
 }
 
 template <class T>
 std::vector<Variable<T>> Module<T>::parameters() {
   std::vector<Variable<T>> result;
-  for (auto& [path, p] : Members<T>(*this).parameters) result.push_back(p);
+  for (const auto& [path, p] : Members<T>(*this).parameters) result.push_back(*p);
   return result;
 }
 
@@ -112,7 +118,8 @@ void Module<T>::zero_grad() {
 
 template <class T>
 void Module<T>::freeze(bool on) {
-  for (auto& p : parameters()) p.set_requires_grad(!on);
+  // On the members themselves: a constant becomes a leaf by its handle.
+  for (const auto& [path, p] : Members<T>(*this).parameters) p->set_requires_grad(!on);
 }
 
 template <class T>
@@ -123,7 +130,7 @@ std::string Module<T>::summary() {
   };
   std::vector<Row> rows;
   for (const auto& [path, p] : members.parameters)
-    rows.push_back({path, to_string(p.shape()), std::to_string(p.size()) + (p.requires_grad() ? "" : "  frozen")});
+    rows.push_back({path, to_string(p->shape()), std::to_string(p->size()) + (p->requires_grad() ? "" : "  frozen")});
   for (const auto& [path, b] : members.buffers)
     rows.push_back({path, to_string(b->shape()), std::to_string(b->size()) + "  buffer"});
   std::size_t name_width = 4, shape_width = 5;
@@ -149,20 +156,19 @@ std::string Module<T>::summary() {
 template <class T>
 EvalScope<T>::EvalScope(Module<T>& module) {
   for (Module<T>* m : Members<T>(module).modules) before_.emplace_back(m, m->is_training());
-  module.eval();
+  for (const auto& [m, training] : before_) m->training_ = false;
 }
 
 template <class T>
 EvalScope<T>::~EvalScope() {
-  // From the top down, each call also sets what is below, so the innermost word is the last.
-  for (const auto& [m, training] : before_) m->train(training);
+  for (const auto& [m, training] : before_) m->training_ = training;
 }
 
 template <class T>
 State<T> state(Module<T>& module) {
   const Members<T> members(module);
   State<T> result;
-  for (const auto& [path, p] : members.parameters) result.arrays.emplace_back(path, p.value());
+  for (const auto& [path, p] : members.parameters) result.arrays.emplace_back(path, p->value());
   for (const auto& [path, b] : members.buffers) result.arrays.emplace_back(path, *b);
   for (const auto& [path, g] : members.generators) result.generators.emplace_back(path, g->state());
   return result;
@@ -172,7 +178,7 @@ template <class T>
 void load_state(Module<T>& module, const State<T>& state) {
   Members<T> members(module);
   std::vector<std::pair<std::string, const Array<T>*>> current;
-  for (const auto& [path, p] : members.parameters) current.emplace_back(path, &p.value());
+  for (const auto& [path, p] : members.parameters) current.emplace_back(path, &p->value());
   for (const auto& [path, b] : members.buffers) current.emplace_back(path, b);
 
   std::string complaints;
@@ -191,7 +197,7 @@ void load_state(Module<T>& module, const State<T>& state) {
     fail<std::invalid_argument>("load_state", "the state must have the names and shapes of the module:", complaints);
 
   for (auto& [path, p] : members.parameters)
-    p.mutate([&, &name = path](Array<T>& a) { a = find(state.arrays, name)->second; });
+    p->mutate([&, &name = path](Array<T>& a) { a = find(state.arrays, name)->second; });
   for (auto& [path, b] : members.buffers) *b = find(state.arrays, path)->second;
   for (auto& [path, g] : members.generators) g->set_state(find(state.generators, path)->second);
 }

@@ -14,6 +14,8 @@ namespace xgrad {
 
 template <class T>
 class Module;
+template <class T>
+class EvalScope;
 
 /// What `Module::visit` is given: call it with a name and a member for each member that holds state.
 ///
@@ -88,7 +90,8 @@ class Module {
   virtual std::string name() const { return "Module"; }
 
   /// Handles to all parameters with their dotted names, frozen ones included. One that is shared by two members
-  /// appears once, under its first name. Throws std::invalid_argument when two members have one name.
+  /// appears once, under its first name. Throws std::invalid_argument when two members have one name and
+  /// GraphError when a parameter is the result of an op; so does everything below that looks at members.
   std::vector<std::pair<std::string, Variable<T>>> named_parameters();
   std::vector<Variable<T>> parameters();
 
@@ -111,10 +114,12 @@ class Module {
   std::string summary();
 
  private:
+  friend class EvalScope<T>;
   bool training_ = true;
 };
 
-/// Evaluation mode for a scope; afterwards every sub-module is back in the mode it had.
+/// Evaluation mode for a scope; afterwards every sub-module is back in the mode it had. The module must stay where it
+/// is (not be moved) and keep its sub-modules meanwhile.
 ///
 ///     { const xgrad::EvalScope<T> scope(model); prediction = model(x); }
 template <class T>
@@ -133,8 +138,8 @@ class EvalScope {
 template <class T>
 State<T> state(Module<T>& module);
 
-/// Puts the numbers of a state back. Throws std::invalid_argument, naming all that are missing, unknown or of another
-/// shape, before anything changes.
+/// Puts the numbers of a state back. Throws std::invalid_argument, naming all that are missing, unknown, given
+/// twice or of another shape, before anything changes.
 template <class T>
 void load_state(Module<T>& module, const State<T>& state);
 

@@ -1,6 +1,7 @@
 // What a graph is made of: values, edges, nodes, leaves. For the engine; users meet Variable and record().
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -60,6 +61,7 @@ class Node : public Counted {
   const char* const name;
   const std::uint64_t id;  // creation order: parents have smaller numbers
   bool released = false;
+  mutable std::atomic<std::size_t> slot_hint{0};  // where the last backward pass put this node; a hint only
   detail::PoolVector<Edge<T>> edges;
   Shared<detail::Value<T>> saved_output;
   std::uint32_t output_version = 0;

@@ -35,7 +35,11 @@ template <class T, class G>
 class BackwardBase {
  public:
   /// True when input i wants a gradient; put eager work (a product, a kernel) for input i under it.
-  bool needs(std::size_t i) const { return slots_[i] >= 0; }
+  /// Throws GraphError when the op has no input i.
+  bool needs(std::size_t i) const {
+    if (i >= node_.edges.size()) no_input(i);
+    return slots_[i] >= 0;
+  }
   /// The shape of input i, kept even when its value is not.
   const Shape& shape(std::size_t i) const { return node_.edges[i].shape; }
   std::size_t input_count() const { return node_.edges.size(); }
@@ -44,9 +48,10 @@ class BackwardBase {
 
  protected:
   friend class Pass<T, G>;
-  BackwardBase(Pass<T, G>& pass, Node<T>& node, G& grad, const detail::PoolVector<std::ptrdiff_t>& slots)
+  BackwardBase(Pass<T, G>& pass, Node<T>& node, G& grad, const std::ptrdiff_t* slots)
       : pass_(pass), node_(node), grad_(grad), slots_(slots) {}
 
+  [[noreturn]] void no_input(std::size_t i) const;
   /// Throws ShapeError unless `got` is exactly input i's shape.
   void check(std::size_t i, const Shape& got) const;
   const detail::Value<T>& saved_input(std::size_t i) const;
@@ -55,7 +60,7 @@ class BackwardBase {
   Pass<T, G>& pass_;
   Node<T>& node_;
   G& grad_;
-  const detail::PoolVector<std::ptrdiff_t>& slots_;  // of each input in the pass, -1 where no gradient is wanted
+  const std::ptrdiff_t* slots_;  // of each input in the pass, -1 where no gradient is wanted
 };
 
 /// The argument `b` of a derivative in an ordinary backward pass: everything is an array. What is added for an input

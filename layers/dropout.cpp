@@ -6,15 +6,16 @@ namespace xgrad {
 
 namespace {
 
-void check_probability(const char* who, double p) {
+double checked(const char* who, double p) {
   if (!(p >= 0 && p <= 1)) fail<std::invalid_argument>(who, "p must be in [0, 1] but is ", p);
+  return p;
 }
 
 }  // namespace
 
 template <class T>
 Variable<T> dropout(const Variable<T>& x, double p, Rng& rng, bool training) {
-  check_probability("dropout", p);
+  checked("dropout", p);
   if (!training || p == 0) return x;
   Array<T> mask = rng.bernoulli<T>(x.shape(), 1 - p);
   const T kept = p < 1 ? static_cast<T>(1 / (1 - p)) : T(0);
@@ -25,9 +26,7 @@ Variable<T> dropout(const Variable<T>& x, double p, Rng& rng, bool training) {
 }
 
 template <class T>
-Dropout<T>::Dropout(double p, Rng& parent) : rng(parent.split()), p_(p) {
-  check_probability("Dropout", p);
-}
+Dropout<T>::Dropout(double p, Rng& parent) : p_(checked("Dropout", p)), rng(parent.split()) {}
 
 template <class T>
 Variable<T> Dropout<T>::operator()(const Variable<T>& x) {

@@ -28,10 +28,11 @@ class Dropout : public Module<T> {
 
   double p() const noexcept { return p_; }
 
-  Rng rng;
-
  private:
-  double p_;
+  double p_;  // first, so that a p out of range is refused before the parent is split
+
+ public:
+  Rng rng;
 };
 
 }  // namespace xgrad

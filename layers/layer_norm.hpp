@@ -20,8 +20,8 @@ Variable<T> layer_norm(const Variable<T>& x, const Variable<T>& gamma, const Var
                        NormForm form = NormForm::population, std::size_t axes = 0);
 
 struct LayerNormOptions {
-  Shape shape;                           ///< Extents of the last axes, which are normalised together.
-  std::optional<double> eps;             ///< Default 1e-5, for the unbiased form 1e-6.
+  Shape shape = {};                      ///< Extents of the last axes, which are normalised together.
+  std::optional<double> eps = {};        ///< Default 1e-5, for the unbiased form 1e-6.
   bool gamma = true;                     ///< Learn a scale, ones at first.
   bool beta = true;                      ///< Learn an offset, zeros at first.
   NormForm form = NormForm::population;  ///< Divisor n and eps inside the root, or n - 1 and eps outside.

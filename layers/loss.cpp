@@ -144,7 +144,7 @@ Variable<T> bce_with_logits(const Variable<T>& logits, const detail::LossTarget<
   return pointwise_loss("bce_with_logits", logits, target, reduction, formula);
 }
 
-#define XGRAD_INSTANTIATE(T)                                                                        \
+#define XGRAD_INSTANTIATE(T)                                                                            \
   template Variable<T> mse_loss(const Variable<T>&, const detail::LossTarget<T>&, Reduction);           \
   template Variable<T> l1_loss(const Variable<T>&, const detail::LossTarget<T>&, Reduction);            \
   template Variable<T> huber_loss(const Variable<T>&, const detail::LossTarget<T>&, Reduction, double); \

@@ -55,7 +55,7 @@ struct CrossEntropyOptions {
   Reduction reduction = Reduction::mean;
   std::int64_t ignore_index = -100;  ///< Rows of this class count nothing, whatever their logits.
   double label_smoothing = 0;        ///< In [0, 1]: this part of the target is spread evenly over all classes.
-  std::vector<double> weights;       ///< One for each class, finite and not negative; empty: ones.
+  std::vector<double> weights = {};  ///< One for each class, finite and not negative; empty: ones.
 };
 
 /// -log softmax(logits)[class] for each row of the last axis: logits (..., C), classes (...), without overflow.

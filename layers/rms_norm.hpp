@@ -14,7 +14,7 @@ template <class T>
 Variable<T> rms_norm(const Variable<T>& x, const Variable<T>& gamma, double eps = 1e-5, std::size_t axes = 0);
 
 struct RMSNormOptions {
-  Shape shape;        ///< Extents of the last axes, which are normalised together.
+  Shape shape = {};   ///< Extents of the last axes, which are normalised together.
   double eps = 1e-5;  ///< Inside the root.
   bool gamma = true;  ///< Learn a scale, ones at first.
 };

@@ -22,7 +22,33 @@ namespace xgrad {
 template <class T>
 class Sequential : public Module<T> {
  public:
-  class Step;
+  /// What modules and functions convert to.
+  class Step {
+   public:
+    using Function = Variable<T>(const Variable<T>&);
+
+    /// A plain function, picked from its overloads: `xgrad::relu`.
+    Step(Function* f) : call_(f) {}
+
+    /// A module, or a lambda or other function object.
+    template <class F, class = std::enable_if_t<std::is_invocable_r_v<Variable<T>, F&, const Variable<T>&> &&
+                                                !std::is_lvalue_reference_v<F>>>
+    Step(F&& f) {
+      if constexpr (std::is_base_of_v<Module<T>, F>) {
+        auto module = std::make_shared<F>(std::move(f));
+        module_ = module;
+        call_ = [m = module.get()](const Variable<T>& x) { return (*m)(x); };
+      } else {
+        call_ = std::move(f);
+      }
+    }
+
+   private:
+    friend class Sequential;
+    // Shared only because the elements of an initializer list can be copied but not moved.
+    std::shared_ptr<Module<T>> module_;
+    std::function<Function> call_;
+  };
 
   Sequential() = default;
   Sequential(std::initializer_list<Step> steps) : steps_(steps) {}
@@ -60,35 +86,6 @@ class Sequential : public Module<T> {
 
  private:
   std::vector<Step> steps_;
-};
-
-/// One step of a Sequential; modules and functions convert to it.
-template <class T>
-class Sequential<T>::Step {
- public:
-  using Function = Variable<T>(const Variable<T>&);
-
-  /// A plain function, picked from its overloads: `xgrad::relu`.
-  Step(Function* f) : call_(f) {}
-
-  /// A module, or a lambda or other function object.
-  template <class F, class = std::enable_if_t<std::is_invocable_r_v<Variable<T>, F&, const Variable<T>&> &&
-                                              !std::is_lvalue_reference_v<F>>>
-  Step(F&& f) {
-    if constexpr (std::is_base_of_v<Module<T>, F>) {
-      auto module = std::make_shared<F>(std::move(f));
-      module_ = module;
-      call_ = [m = module.get()](const Variable<T>& x) { return (*m)(x); };
-    } else {
-      call_ = std::move(f);
-    }
-  }
-
- private:
-  friend class Sequential;
-  // Shared only because the elements of an initializer list can be copied but not moved.
-  std::shared_ptr<Module<T>> module_;
-  std::function<Function> call_;
 };
 
 }  // namespace xgrad

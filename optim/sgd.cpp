@@ -39,7 +39,7 @@ void SGD<T>::update(Array<T>& value, const Array<T>& grad, Slot& slot) {
   T* v = slot.buffers[0].data();
   for (std::size_t i = 0; i < n; ++i) {
     const T d = direction(i);
-    v[i] = first ? d : momentum * v[i] + kept * d;
+    v[i] = first ? kept * d : momentum * v[i] + kept * d;
     w[i] -= lr * (nesterov ? d + momentum * v[i] : v[i]);
   }
 }

@@ -40,7 +40,8 @@ Slice range(std::optional<std::ptrdiff_t> start, std::optional<std::ptrdiff_t> s
 /// The whole axis.
 inline Slice all() { return range(std::nullopt); }
 
-/// One slice per axis from the front; axes left out are taken whole.
+/// One slice per axis from the front; axes left out are taken whole. (In a template clang 14 takes the temporary
+/// `Slices{1}` for a vector of a given size and stops with an error; `Slices{Slice(1)}` is what it understands.)
 using Slices = std::vector<Slice>;
 
 /// Shape of `slice(x, slices)`.

@@ -93,7 +93,7 @@ void layer_norm_backward(const T* dy, const T* x, std::size_t rows, std::size_t 
       pull /= n;
     } else {
       const double s = deviation(squared_deviations(x, width, mean[i]), width);
-      pull = s > 0 ? pull / ((n - 1) * s * r) : s;  // a NaN stays
+      pull = s > 0 ? pull / (n * s * r) : s;  // a NaN stays
     }
     const T k = static_cast<T>(pull);
     for (std::size_t j = 0; j < width; ++j) dx[j] = scale * ((a(j) - a_mean) - xh(j) * k);

@@ -129,11 +129,13 @@ Variable<T> norm(const Variable<T>& x, const Axes& axes, bool keep) {
 template <class T>
 Variable<T> logsumexp(const Variable<T>& x, const Axes& axes, bool keep) {
   const Reduced r("logsumexp", x.shape(), axes);
-  return record<T>("logsumexp", {x}, saves::all, xgrad::logsumexp(x.value(), axes, keep), [r](auto& b) {
-    // Where all x are -inf so is y: exp(x - 0) is 0 there, while x - y is NaN.
-    const auto& y = b.output();
+  return record<T>("logsumexp", {x}, saves::all, xgrad::logsumexp(x.value(), axes, keep), [r, axes](auto& b) {
+    // exp(x - y) is divided by its sum, 1 but for the rounding of y: near y = 1000 that is 3e-5 in float. Where all x
+    // are -inf so is y: exp(x - 0) and its sum are 0 there, while x - y is NaN.
+    const auto& y = detail::array_of(b.output());
     const auto level = r.spread(xgrad::where(xgrad::equal(y, -std::numeric_limits<T>::infinity()), T(0), y));
-    b.add(0, xgrad::mul(xgrad::exp(xgrad::sub(b.input(0), level)), r.spread(b.grad())));
+    const auto e = xgrad::exp(xgrad::sub(b.input(0), level));
+    b.add(0, xgrad::mul(e, detail::over(r.spread(b.grad()), xgrad::sum(e, axes, keep_dims))));
   });
 }
 

@@ -39,7 +39,7 @@ Variable<T> amin(const Variable<T>& x, const Axes& axes = {}, bool keep = false)
 template <class T>
 Variable<T> norm(const Variable<T>& x, const Axes& axes = {}, bool keep = false);
 
-/// log(sum(exp(x))) without overflow; gradient g exp(x - y). Where all numbers are -inf, the value is -inf and the
+/// log(sum(exp(x))) without overflow; gradient g softmax(x). Where all numbers are -inf, the value is -inf and the
 /// gradient 0.
 template <class T>
 Variable<T> logsumexp(const Variable<T>& x, const Axes& axes = {}, bool keep = false);

@@ -8,7 +8,7 @@ using namespace reference;
 
 template <class T>
 class Binary : public Typed<T> {};
-TYPED_TEST_SUITE(Binary, Types);
+TYPED_TEST_SUITE(Binary, Types, TypeNames);
 
 template <class T>
 struct Row {

@@ -9,7 +9,7 @@ using Ld = long double;  // the references are a precision above what they check
 
 template <class T>
 class Elementwise : public Typed<T> {};
-TYPED_TEST_SUITE(Elementwise, Types);
+TYPED_TEST_SUITE(Elementwise, Types, TypeNames);
 
 Ld sigmoid(Ld x) { return 1 / (1 + std::exp(-x)); }
 Ld cdf(Ld x) { return std::erfc(-x / std::sqrt(Ld(2))) / 2; }

@@ -16,7 +16,7 @@ using xgrad::Slices;
 
 template <class T>
 class Indexing : public Typed<T> {};
-TYPED_TEST_SUITE(Indexing, Types);
+TYPED_TEST_SUITE(Indexing, Types, TypeNames);
 
 Index index_of(const std::vector<std::int64_t>& numbers) { return xgrad::from(numbers); }
 
@@ -122,8 +122,9 @@ TYPED_TEST(Indexing, SlicesOutsideAreRefused) {
 
 TYPED_TEST(Indexing, AddToSliceIsTheTransposeOfSlice) {
   using T = TypeParam;
-  for (const Slices& slices : {Slices{}, Slices{1}, Slices{all(), range(0, 2)},
-                               Slices{range({}, {}, -1), 2, range(1, {}, 2)}, Slices{0, range(2, 2)}}) {
+  const Slices row{1};
+  for (const Slices& slices : {Slices{}, row, Slices{all(), range(0, 2)}, Slices{range({}, {}, -1), 2, range(1, {}, 2)},
+                               Slices{0, range(2, 2)}}) {
     const Array<T> before = sample<T>({2, 3, 5}, 3);
     Array<T> after = before;
     const Array<T> values = sample<T>(xgrad::slice_shape({2, 3, 5}, slices), 4);

@@ -11,7 +11,7 @@ using xgrad::NormForm;
 
 template <class T>
 class NormKernels : public Typed<T> {};
-TYPED_TEST_SUITE(NormKernels, Types);
+TYPED_TEST_SUITE(NormKernels, Types, TypeNames);
 
 constexpr NormForm kForms[] = {NormForm::population, NormForm::unbiased};
 

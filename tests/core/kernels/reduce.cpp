@@ -13,7 +13,7 @@ using xgrad::ShapeError;
 
 template <class T>
 class Reduce : public Typed<T> {};
-TYPED_TEST_SUITE(Reduce, Types);
+TYPED_TEST_SUITE(Reduce, Types, TypeNames);
 
 using AxisList = std::vector<std::ptrdiff_t>;
 

@@ -22,6 +22,12 @@ constexpr double kInf = std::numeric_limits<double>::infinity();
 template <class T>
 class Typed : public ::testing::Test {};
 using Types = ::testing::Types<float, double>;
+struct TypeNames {
+  template <class T>
+  static std::string GetName(int) {
+    return sizeof(T) == sizeof(float) ? "float" : "double";
+  }
+};
 
 /// Uniform numbers in [low, high).
 template <class T>

@@ -11,7 +11,7 @@ using xgrad::ShapeError;
 
 template <class T>
 class Shapes : public Typed<T> {};
-TYPED_TEST_SUITE(Shapes, Types);
+TYPED_TEST_SUITE(Shapes, Types, TypeNames);
 
 TYPED_TEST(Shapes, ReshapeKeepsTheOrderOfNumbers) {
   using T = TypeParam;

@@ -8,7 +8,7 @@ using namespace reference;
 
 template <class T>
 class Softmax : public Typed<T> {};
-TYPED_TEST_SUITE(Softmax, Types);
+TYPED_TEST_SUITE(Softmax, Types, TypeNames);
 
 // f over all numbers of x along `axis` at a position: the sum of f(number, its position).
 template <class F>
