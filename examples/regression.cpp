@@ -38,8 +38,7 @@ std::vector<std::size_t> test_rows(const std::string& file, std::size_t count, x
   } else {
     for (const double row : xgrad::read_table(file).values) {
       if (!(row >= 0 && row < static_cast<double>(count) && row == std::floor(row)))
-        throw xgrad::FileError(
-            format("%s: %g is not the number of a row; they go from 0 to %zu", file.c_str(), row, count - 1));
+        xgrad::fail<xgrad::FileError>(file, row, " is not the number of a row; they go from 0 to ", count - 1);
       rows.push_back(static_cast<std::size_t>(row));
     }
   }
@@ -62,17 +61,18 @@ struct Trained {
   Regressor<float> model;
 };
 
-/// Trains on `train` for some epochs; after each calls `after(epoch, trained)`.
+/// Trains on `train` for `epochs` epochs, the learning rate falling along a line that reaches 0 after `schedule` of
+/// them; calls `after(epoch, trained)` after each.
 template <class F>
-Trained fit(const Data& train, std::size_t epochs, xgrad::Rng rng, F after) {
+Trained fit(const Data& train, std::size_t epochs, std::size_t schedule, xgrad::Rng rng, F after) {
   Trained trained(train, rng);
   const Array<float> x_all = trained.scale_x.apply(train.x), y_all = trained.scale_y.apply(train.y);
   xgrad::SGDOptions options;
-  options.lr = 0.02;
   options.momentum = 0.9;
   options.weight_decay = 1e-4;
   xgrad::SGD<float> sgd(trained.model.parameters(), options);
   for (std::size_t epoch = 1; epoch <= epochs; ++epoch) {
+    sgd.set_lr(0.05 * (1 - static_cast<double>(epoch - 1) / static_cast<double>(schedule)));
     for (auto [x, y] : xgrad::batches(x_all, y_all, 32, rng)) {
       const auto loss = xgrad::mse_loss(trained.model(x), y);
       sgd.zero_grad();
@@ -90,12 +90,10 @@ void run(const std::string& table_file, const std::string& test_file, std::size_
   const Array<double> table = xgrad::read_table(table_file).values;
   const std::size_t count = table.shape()[0], columns = table.shape()[1];
   if (columns < 2 || count < 20)
-    throw xgrad::FileError(
-        format("%s: needs at least 2 columns and 20 rows but has %zu and %zu", table_file.c_str(), columns, count));
+    xgrad::fail<xgrad::FileError>(table_file, "needs at least 2 columns and 20 rows but has ", columns, " and ", count);
   if (target == 0) target = columns;
   if (target > columns)
-    throw xgrad::FileError(
-        format("%s: has %zu columns but the target is column %zu", table_file.c_str(), columns, target));
+    xgrad::fail<xgrad::FileError>(table_file, "has ", columns, " columns but the target is column ", target);
 
   // Held-out rows for the test; of the others a fifth, drawn at random, to choose how long to train.
   xgrad::Rng rng(seed);
@@ -104,8 +102,8 @@ void run(const std::string& table_file, const std::string& test_file, std::size_
   for (std::size_t i = 0; i < count; ++i)
     if (!std::binary_search(tested.begin(), tested.end(), i)) rest.push_back(i);
   if (tested.empty() || rest.size() < 10)
-    throw xgrad::FileError(
-        format("%s: leaves %zu rows to train on and %zu to test on", test_file.c_str(), rest.size(), tested.size()));
+    xgrad::fail<xgrad::FileError>(test_file, "leaves ", rest.size(), " rows to train on and ", tested.size(),
+                                  " to test on");
   const auto order = rng.permutation(rest.size());
   for (std::size_t i = 0; i < rest.size(); ++i)
     (i < rest.size() / 5 ? validated : learned).push_back(rest[static_cast<std::size_t>(order(i))]);
@@ -117,7 +115,7 @@ void run(const std::string& table_file, const std::string& test_file, std::size_
   std::size_t epochs = 1;
   std::vector<double> curve;
   Progress choosing(most_epochs);
-  fit(learn, most_epochs, rng.split(), [&](std::size_t epoch, Trained& trained) {
+  fit(learn, most_epochs, most_epochs, rng.split(), [&](std::size_t epoch, Trained& trained) {
     curve.push_back(rmse(trained.predict(validate.x), validate.y));
     if (curve.back() < curve[epochs - 1]) epochs = epoch;
     choosing.show(epoch, format("choosing the epochs: %zu of %zu, validation RMSE %.3f, best %.3f after %zu", epoch,
@@ -125,7 +123,7 @@ void run(const std::string& table_file, const std::string& test_file, std::size_
   });
 
   Progress training(epochs);
-  Trained trained = fit(train, epochs, rng.split(), [&](std::size_t epoch, Trained&) {
+  Trained trained = fit(train, epochs, most_epochs, rng.split(), [&](std::size_t epoch, Trained&) {
     training.show(epoch, format("training on all training rows: epoch %zu of %zu", epoch, epochs));
   });
 
@@ -147,7 +145,7 @@ void run(const std::string& table_file, const std::string& test_file, std::size_
 
 int main(int argc, char** argv) {
   std::string table, test, picture = "regression.png";
-  std::size_t target = 0, epochs = 200;
+  std::size_t target = 0, epochs = 400;
   std::uint64_t seed = 1;
   CLI::App app{"Trains on a text table of numbers and reports the error on rows held out."};
   app.add_option("table", table, "a text table of numbers (default: the concrete data of examples/data)");

@@ -20,9 +20,11 @@ int main() {
   xgrad::LayerNorm<double> norm(4);
   std::cout << to_string(norm(rows), 5) << "\n\n";
 
-  std::printf("2. The same row everywhere in a (2, 3, 4) batch: batch and sequence axes have no influence\n");
+  std::printf("2. A (2, 3, 4) batch of rows at six levels and scales: each is normalised by itself\n");
   auto batch = xgrad::empty<double>({2, 3, 4});
-  for (std::size_t i = 0; i < batch.size(); ++i) batch.data()[i] = static_cast<double>(i % 4 + 1);
+  for (std::size_t row = 0; row < 6; ++row)
+    for (std::size_t j = 0; j < 4; ++j)
+      batch.data()[4 * row + j] = static_cast<double>(100 * row + (row + 1) * (j + 1));
   std::cout << to_string(norm(batch), 5) << "\n\n";
 
   std::printf("3. A Transformer's sizes: batch 2, sequence 10, d_model 512, d_ff 2048\n");

@@ -69,8 +69,8 @@ int main(int argc, char** argv) {
   CLI11_PARSE(app, argc, argv);
 
   xgrad::Rng rng(seed);
-  const Data train = sample(800, sigma, rng), test = sample(400, sigma, rng);
-  Regressor<float> model(1, 16, rng);
+  const Data train = sample(2000, sigma, rng), test = sample(1000, sigma, rng);
+  Regressor<float> model(1, 32, rng);
   std::printf("%s\n", model.summary().c_str());
 
   xgrad::SGD<float> sgd(model.parameters(), {0.05, 0.9});
