@@ -48,7 +48,7 @@ class Pass {
     }
   }
 
-  void seed(const Variable<T>& output, G g) { accumulate(*find(*output.node()), std::move(g)); }
+  void seed(const Variable<T>& output, G&& g) { accumulate(*find(*output.node()), std::move(g)); }
 
   void run(bool retain_graph) {
     for (Slot& slot : slots_) {
@@ -62,7 +62,7 @@ class Pass {
     }
   }
 
-  void give(const BackwardBase<T, G>& b, std::size_t i, G g) {
+  void give(const BackwardBase<T, G>& b, std::size_t i, G&& g) {
     given_[i] = true;
     accumulate(slots_[static_cast<std::size_t>(b.slots_[i])], std::move(g));
   }
@@ -147,7 +147,7 @@ class Pass {
     }
   }
 
-  static void accumulate(Slot& slot, G g) {
+  static void accumulate(Slot& slot, G&& g) {
     if (!slot.grad) slot.grad = std::move(g);
     else if constexpr (std::is_same_v<G, Array<T>>) add_in_place(*slot.grad, g);
     else slot.grad = *slot.grad + g;
@@ -245,7 +245,7 @@ Variable<T> GraphBackward<T>::output() const {
 template <class T>
 void GraphBackward<T>::add(std::size_t i, const Variable<T>& g) {
   this->check(i, g.shape());
-  if (this->needs(i)) this->pass_.give(*this, i, g);
+  if (this->needs(i)) this->pass_.give(*this, i, Variable<T>(g));
 }
 
 template <class T>
@@ -330,8 +330,8 @@ std::vector<Variable<T>> gradients(const std::vector<Variable<T>>& outputs, cons
   for (std::size_t k = 0; k < outputs.size(); ++k) {
     const Variable<T> seed = seeds.empty() ? Variable<T>(ones<T>(outputs[k].shape())) : seeds[k];
     if (!pass.find(*outputs[k].node())) continue;  // older than every input
-    if constexpr (std::is_same_v<G, Array<T>>) pass.seed(outputs[k], seed.value());
-    else pass.seed(outputs[k], seed);
+    if constexpr (std::is_same_v<G, Array<T>>) pass.seed(outputs[k], Array<T>(seed.value()));
+    else pass.seed(outputs[k], Variable<T>(seed));
   }
   pass.run(options.retain_graph || options.create_graph);
   std::vector<Variable<T>> result;

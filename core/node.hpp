@@ -28,7 +28,7 @@ using PoolVector = std::vector<X, memory::Allocator<X>>;
 
 template <class T>
 struct Value final : Counted {
-  explicit Value(Array<T> a) : array(std::move(a)) {}
+  explicit Value(Array<T>&& a) : array(std::move(a)) {}
   Array<T> array;
   std::uint32_t version = 0;  // counts changes through Variable::mutate, so that backward can tell
 };

@@ -199,14 +199,13 @@ Variable<T> attach(Shared<Node<T>> node, const Inputs<T>& inputs, Saves keep, Sh
   node->edges.reserve(inputs.size());
   std::size_t i = 0;
   for (const Variable<T>& x : inputs) {
-    Edge<T> edge;
+    Edge<T>& edge = node->edges.emplace_back();
     if (x.requires_grad()) edge.node = x.node();
     edge.shape = x.shape();
     if (keep.input(i++)) {
       edge.saved = x.shared_value();
       edge.version = edge.saved->version;
     }
-    node->edges.push_back(std::move(edge));
   }
   if (keep.output()) {
     node->saved_output = value;
