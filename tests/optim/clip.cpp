@@ -19,7 +19,7 @@ const double infinity = std::numeric_limits<double>::infinity(), nan = std::nume
 template <class T>
 class Clip : public testing::Test {};
 using Types = testing::Types<float, double>;
-TYPED_TEST_SUITE(Clip, Types);
+TYPED_TEST_SUITE(Clip, Types, );  // clang wants the empty argument
 
 TYPED_TEST(Clip, NormScalesAllGradientsTogether) {
   using T = TypeParam;

@@ -32,7 +32,7 @@ class Net : public xgrad::Module<T> {
 template <class T>
 class Training : public testing::Test {};
 using Types = testing::Types<float, double>;
-TYPED_TEST_SUITE(Training, Types);
+TYPED_TEST_SUITE(Training, Types, );  // clang wants the empty argument
 
 TYPED_TEST(Training, AG_10_AThousandStepsLearnAndKeepNothing) {
   using T = TypeParam;
