@@ -17,8 +17,8 @@ class Pass {
     Shared<Node<T>> node;  // let go once it has been passed through, unless the graph is retained
     std::optional<G> grad;
     std::size_t edges = 0;  // where its entries in parents_ begin
-    bool wanted = false;    // leads to something whose gradient is asked for
-    bool keep = false;      // is asked for itself
+    bool keep = false;      // its gradient is asked for
+    bool leads = false;     // to a slot that is kept
   };
 
   /// `oldest`: nodes with smaller numbers cannot lead to what is asked for and are not visited.
@@ -36,15 +36,17 @@ class Pass {
   void check() {
     for (std::size_t i = slots_.size(); i-- > 0;) {
       Slot& slot = slots_[i];
-      slot.wanted = slot.keep;
       slot.edges = parents_.size();
       for (const Edge<T>& edge : slot.node->edges) {
         std::ptrdiff_t parent = edge.node ? index_of(*edge.node) : -1;
-        if (parent >= 0 && !slots_[static_cast<std::size_t>(parent)].wanted) parent = -1;
+        if (parent >= 0) {
+          const Slot& p = slots_[static_cast<std::size_t>(parent)];
+          if (!p.keep && !p.leads) parent = -1;
+        }
         parents_.push_back(parent);
-        slot.wanted = slot.wanted || parent >= 0;
+        slot.leads = slot.leads || parent >= 0;
       }
-      if (ids_[i] > oldest_) check_saved(*slot.node, slot.wanted);
+      if (ids_[i] > oldest_) check_saved(*slot.node, slot.leads);
     }
   }
 
@@ -52,7 +54,7 @@ class Pass {
 
   void run(bool retain_graph) {
     for (Slot& slot : slots_) {
-      if (!slot.wanted || !slot.grad || slot.node->as_leaf()) continue;
+      if (!slot.leads || !slot.grad) continue;
       Node<T>& node = *slot.node;
       derive(slot, node);
       if (!slot.keep) slot.grad.reset();
@@ -112,11 +114,11 @@ class Pass {
     return at != ids_.end() && *at == node.id ? at - ids_.begin() : -1;
   }
 
-  static void check_saved(const Node<T>& node, bool wanted) {
+  static void check_saved(const Node<T>& node, bool leads) {
     if (node.released)  // what it led to can't be known any more
       fail<GraphError>("backward", "the graph through ", node.name,
                        " was freed by an earlier pass; pass retain_graph to that pass to go through it again");
-    if (!wanted) return;
+    if (!leads) return;
     for (std::size_t i = 0; i < node.edges.size(); ++i) {
       const Edge<T>& edge = node.edges[i];
       if (edge.saved && edge.saved->version != edge.version)
