@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iomanip>
+#include <map>
 #include <set>
 
 namespace xgrad {
@@ -68,19 +69,6 @@ struct Members final : Visitor<T> {
   std::set<std::string> names;
   std::set<const void*> seen;
 };
-
-/// Compares the names on two sides and notes what stands on one side only.
-template <class Have, class Want>
-void compare_names(const Have& have, const Want& want, std::string& complaints) {
-  std::set<std::string> have_names, want_names;
-  for (const auto& entry : have)
-    if (!have_names.insert(entry.first).second) complaints += "\n  twice: " + entry.first;
-  for (const auto& entry : want) want_names.insert(entry.first);
-  for (const auto& name : want_names)
-    if (!have_names.count(name)) complaints += "\n  missing: " + name;
-  for (const auto& name : have_names)
-    if (!want_names.count(name)) complaints += "\n  unknown: " + name;
-}
 
 }  // namespace
 
@@ -175,39 +163,41 @@ State<T> state(Module<T>& module) {
 }
 
 template <class T>
-void load_state(Module<T>& module, const State<T>& state) {
-  Members<T> members(module);
-  std::vector<std::pair<std::string, const Array<T>*>> current;
-  for (const auto& [path, p] : members.parameters) current.emplace_back(path, &p->value());
-  for (const auto& [path, b] : members.buffers) current.emplace_back(path, b);
+StateNames state_names(Module<T>& module) {
+  const Members<T> members(module);
+  StateNames result;
+  for (const auto& [path, p] : members.parameters) result.arrays.emplace_back(path, p->shape());
+  for (const auto& [path, b] : members.buffers) result.arrays.emplace_back(path, b->shape());
+  for (const auto& [path, g] : members.generators) result.generators.push_back(path);
+  return result;
+}
 
-  std::string complaints;
-  compare_names(state.arrays, current, complaints);
-  compare_names(state.generators, members.generators, complaints);
-  const auto find = [](const auto& list, const std::string& path) {
-    return std::find_if(list.begin(), list.end(), [&](const auto& entry) { return entry.first == path; });
-  };
-  for (const auto& [path, array] : current) {
-    const auto entry = find(state.arrays, path);
-    if (entry != state.arrays.end() && entry->second.shape() != array->shape())
-      complaints += "\n  shape of " + path + ": must be " + to_string(array->shape()) + " but is " +
-                    to_string(entry->second.shape());
-  }
+template <class T>
+void load_state(Module<T>& module, const State<T>& state, bool strict) {
+  const std::string complaints = differences(names_of(state), state_names(module), strict);
   if (!complaints.empty())
     fail<std::invalid_argument>("load_state", "the state must have the names and shapes of the module:", complaints);
 
+  Members<T> members(module);
+  const std::map<std::string, Array<T>> arrays(state.arrays.begin(), state.arrays.end());
+  const std::map<std::string, Rng::State> generators(state.generators.begin(), state.generators.end());
+  const auto put = [](const auto& source, const std::string& path, auto set) {
+    const auto entry = source.find(path);
+    if (entry != source.end()) set(entry->second);
+  };
   for (auto& [path, p] : members.parameters)
-    p->mutate([&, &name = path](Array<T>& a) { a = find(state.arrays, name)->second; });
-  for (auto& [path, b] : members.buffers) *b = find(state.arrays, path)->second;
-  for (auto& [path, g] : members.generators) g->set_state(find(state.generators, path)->second);
+    put(arrays, path, [q = p](const Array<T>& a) { q->mutate([&](Array<T>& value) { value = a; }); });
+  for (auto& [path, b] : members.buffers) put(arrays, path, [q = b](const Array<T>& a) { *q = a; });
+  for (auto& [path, g] : members.generators) put(generators, path, [q = g](Rng::State s) { q->set_state(s); });
 }
 
-#define XGRAD_INSTANTIATE(T)           \
-  template class Visitor<T>;           \
-  template class Module<T>;            \
-  template class EvalScope<T>;         \
-  template State<T> state(Module<T>&); \
-  template void load_state(Module<T>&, const State<T>&);
+#define XGRAD_INSTANTIATE(T)                   \
+  template class Visitor<T>;                   \
+  template class Module<T>;                    \
+  template class EvalScope<T>;                 \
+  template State<T> state(Module<T>&);         \
+  template StateNames state_names(Module<T>&); \
+  template void load_state(Module<T>&, const State<T>&, bool);
 XGRAD_INSTANTIATE(float)
 XGRAD_INSTANTIATE(double)
 

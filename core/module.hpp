@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "random.hpp"
+#include "state.hpp"
 #include "variable.hpp"
 
 namespace xgrad {
@@ -61,13 +62,6 @@ class Visitor {
  private:
   std::string path(const std::string& name) const { return prefix_.empty() ? name : prefix_ + "." + name; }
   std::string prefix_;
-};
-
-/// The numbers of a module by dotted name, and the state of its generators.
-template <class T>
-struct State {
-  std::vector<std::pair<std::string, Array<T>>> arrays;
-  std::vector<std::pair<std::string, Rng::State>> generators;
 };
 
 /// Base of layers and models. Derive, keep layers and parameters as members, list them in `visit`, and give the class
@@ -139,14 +133,18 @@ template <class T>
 State<T> state(Module<T>& module);
 
 /// Puts the numbers of a state back. Throws std::invalid_argument, naming all that are missing, unknown, given
-/// twice or of another shape, before anything changes.
+/// twice or of another shape, before anything changes. With `strict` off, names on one side only are passed over.
 template <class T>
-void load_state(Module<T>& module, const State<T>& state);
+void load_state(Module<T>& module, const State<T>& state, bool strict = true);
 
 /// Copies parameters, buffers and generator states between two modules of the same structure. Throws as load_state.
 template <class T>
 void copy_state(Module<T>& from, Module<T>& to) {
   load_state(to, state(from));
 }
+
+/// What a state of this module holds, by name and shape, without the numbers.
+template <class T>
+StateNames state_names(Module<T>& module);
 
 }  // namespace xgrad

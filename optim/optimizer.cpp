@@ -1,6 +1,8 @@
 #include "optimizer.hpp"
 
 #include <cmath>
+#include <map>
+#include <string>
 #include <unordered_set>
 
 namespace xgrad {
@@ -49,6 +51,52 @@ void Optimizer<T>::step() {
     p.mutate([&](Array<T>& value) { update(value, p.grad(), slots_[i]); });
     ++slots_[i].steps;
   }
+}
+
+template <class T>
+State<T> Optimizer<T>::state() const {
+  State<T> result;
+  result.numbers.emplace_back(who_ + std::string(".lr"), lr_);
+  for (std::size_t i = 0; i < slots_.size(); ++i) {
+    if (slots_[i].steps == 0) continue;
+    const std::string name = who_ + ('.' + std::to_string(i)) + '.';
+    result.numbers.emplace_back(name + "steps", static_cast<double>(slots_[i].steps));
+    for (std::size_t k = 0; k < slots_[i].buffers.size(); ++k)
+      result.arrays.emplace_back(name + "buffer." + std::to_string(k), slots_[i].buffers[k]);
+  }
+  return result;
+}
+
+template <class T>
+void Optimizer<T>::load_state(const State<T>& state) {
+  // A parameter that was never updated has nothing to remember: its steps say whether it has.
+  const std::map<std::string, double> numbers(state.numbers.begin(), state.numbers.end());
+  const std::string lr = who_ + std::string(".lr");
+  StateNames wanted;
+  wanted.numbers.push_back(lr);
+  std::string impossible;
+  std::vector<Slot> slots(slots_.size());
+  for (std::size_t i = 0; i < slots.size(); ++i) {
+    const std::string name = who_ + ('.' + std::to_string(i)) + '.';
+    const auto steps = numbers.find(name + "steps");
+    if (steps == numbers.end()) continue;
+    wanted.numbers.push_back(steps->first);
+    for (std::size_t k = 0; k < buffers_per_slot(); ++k)
+      wanted.arrays.emplace_back(name + "buffer." + std::to_string(k), parameters_[i].shape());
+    if (!(steps->second >= 1 && steps->second <= 0x1p53 && std::floor(steps->second) == steps->second))
+      impossible += "\n  " + steps->first + " must be a whole number from 1";
+    else slots[i].steps = static_cast<std::uint64_t>(steps->second);
+  }
+  const std::string complaints = differences(names_of(state), wanted, true) + impossible;
+  if (!complaints.empty())
+    fail<std::invalid_argument>(who_, "the state must be of the same optimizer, options and parameters:", complaints);
+
+  const std::map<std::string, Array<T>> arrays(state.arrays.begin(), state.arrays.end());
+  for (std::size_t i = 0; i < slots.size(); ++i)
+    for (std::size_t k = 0; slots[i].steps != 0 && k < buffers_per_slot(); ++k)
+      slots[i].buffers.push_back(arrays.at(who_ + ('.' + std::to_string(i)) + ".buffer." + std::to_string(k)));
+  set_lr(numbers.at(lr));  // the last that may throw
+  slots_ = std::move(slots);
 }
 
 #define XGRAD_INSTANTIATE(T)   \

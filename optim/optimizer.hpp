@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
+#include "../core/state.hpp"
 #include "../core/variable.hpp"
 
 namespace xgrad {
@@ -37,6 +39,14 @@ class Optimizer {
   /// are, with what is remembered of them. A backward pass through a graph built before the step throws GraphError.
   void step();
 
+  /// What it remembers: "SGD.lr", and "SGD.0.steps" and "SGD.0.buffer.0", ... for parameter 0 and so on, once updated.
+  State<T> state() const;
+
+  /// Goes on from a remembered state: later steps are those of the optimizer it came from. Throws
+  /// std::invalid_argument, naming all that is missing, unknown, of another shape or impossible, before anything
+  /// changes; the parameters must be the same in the same order.
+  void load_state(const State<T>& state);
+
  protected:
   /// What is remembered of one parameter between steps.
   struct Slot {
@@ -50,6 +60,9 @@ class Optimizer {
 
   /// Changes the numbers of one parameter, given its gradient (same shape).
   virtual void update(Array<T>& value, const Array<T>& grad, Slot& slot) = 0;
+
+  /// How many buffers `update` leaves in each slot; override it when there are any, or load_state refuses them.
+  virtual std::size_t buffers_per_slot() const { return 0; }
 
  private:
   const char* who_;

@@ -30,6 +30,7 @@ class SGD final : public Optimizer<T> {
  private:
   using typename Optimizer<T>::Slot;
   void update(Array<T>& value, const Array<T>& grad, Slot& slot) override;
+  std::size_t buffers_per_slot() const override { return options_.momentum == 0 ? 0 : 1; }
 
   SGDOptions options_;
 };
