@@ -123,7 +123,7 @@ OutputFile::OutputFile(std::string who, const std::string& path)
     fail<FileError>(who_, "cannot write ", path_, ": it is ", S_ISDIR(old.st_mode) ? "a folder" : "not a regular file",
                     "; give the path of a file");
   // A rename would replace a write-protected file just as well.
-  if (replaces && ::access(path_.c_str(), W_OK) != 0) fail_system(who_, "write", path_, errno);
+  if (replaces && ::faccessat(AT_FDCWD, path_.c_str(), W_OK, AT_EACCESS) != 0) fail_system(who_, "write", path_, errno);
   for (;;) {
     descriptor_ = uninterrupted(
         [&] { return ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666); });

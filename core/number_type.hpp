@@ -26,6 +26,9 @@ struct NamedArray {
   NamedArray(std::string name_, const Index& a)
       : name(std::move(name_)), type(NumberType::i64), shape(a.shape()), data(a.data()) {}
 
+  template <class T>
+  explicit NamedArray(const std::pair<std::string, Array<T>>& entry) : NamedArray(entry.first, entry.second) {}
+
   std::size_t bytes() const { return element_count(shape) * size_of(type); }
 
   std::string name;

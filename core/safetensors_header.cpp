@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cstring>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
@@ -13,7 +14,6 @@ using Entry = SafetensorsFile::Entry;
 using Json = nlohmann::json;
 
 constexpr std::size_t highest_rank = 64;
-constexpr std::size_t longest_string = std::size_t{1} << 22;
 
 /// Text from a file for a message: short, printable.
 std::string shown(const std::string& text) {
@@ -170,19 +170,21 @@ class Handler final : public nlohmann::json_sax<Json> {
   std::optional<std::vector<std::uint64_t>> shape_, offsets_;
 };
 
-/// The parser keeps the string it is in several times over, so an endless one is refused before.
-std::size_t longest_string_in(const std::string& json) {
-  std::size_t longest = 0, begin = 0;
+/// The longest string, number or run of blanks. The parser holds the one it is in several times over.
+std::size_t longest_token(const char* begin, const char* end) {
+  std::ptrdiff_t longest = 0;
+  const char* start = begin;
   bool inside = false;
-  for (std::size_t i = 0; i < json.size(); ++i) {
-    if (json[i] == '\\' && inside) ++i;
-    else if (json[i] == '"') {
-      if (inside) longest = std::max(longest, i - begin);
-      inside = !inside;
-      begin = i;
+  for (const char* c = begin; c != end; ++c) {
+    if (inside && *c == '\\' && c + 1 != end) {
+      ++c;
+    } else if (*c == '"' || (!inside && std::strchr("{}[],:", *c))) {
+      longest = std::max(longest, c - start);
+      start = c;
+      inside = inside != (*c == '"');
     }
   }
-  return std::max(longest, inside ? json.size() - begin : 0);
+  return static_cast<std::size_t>(std::max(longest, end - start));
 }
 
 }  // namespace
@@ -190,13 +192,17 @@ std::size_t longest_string_in(const std::string& json) {
 void parse_header(const std::string& text, std::uint64_t data_bytes, const std::string& who, const std::string& where,
                   std::vector<Entry>& entries, Metadata& metadata) {
   // What the header names may take as much memory as the file, and 16 MiB (some 30,000 names) in any case.
-  Handler handler(text.size() + data_bytes + (std::uint64_t{1} << 24), who, where);
+  const std::uint64_t file_bytes = text.size() + data_bytes, mebibyte = std::uint64_t{1} << 20;
+  Handler handler(file_bytes + 16 * mebibyte, who, where);
   if (text.empty() || text[0] != '{') handler.refuse("the header must start with \"{\"");
   const std::size_t last = text.find_last_not_of(' ');
   if (text[last] != '}') handler.refuse("the header must end with \"}\" and spaces");
-  if (longest_string_in(text) > longest_string)
-    handler.refuse("the header has a string of more than ", longest_string, " bytes");
-  Json::sax_parse(text, &handler);
+  const char* const begin = text.data();
+  const char* const end = begin + last + 1;
+  const std::size_t longest = longest_token(begin, end);
+  if (longest > file_bytes / 8 + mebibyte)
+    handler.refuse("its header has a string of ", longest, " bytes; at most an eighth of the file and 1 MiB are read");
+  Json::sax_parse(begin, end, &handler);
 
   // All or nothing: what is handed out was checked to the end.
   std::sort(handler.entries.begin(), handler.entries.end(),

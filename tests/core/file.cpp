@@ -1,0 +1,248 @@
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <random>
+#include <thread>
+#include <xgrad/core/checkpoint.hpp>
+#include <xgrad/core/file.hpp>
+
+#include "folder.hpp"
+#include "throws.hpp"
+
+namespace {
+
+using xgrad::FileError;
+
+void write_file(const std::string& path, const std::string& bytes) {
+  xgrad::OutputFile file("save", path);
+  file.write(bytes.data(), bytes.size());
+  file.commit();
+}
+
+/// Runs f in a process of its own; its result, or 128 + the signal that ended it.
+template <class F>
+int in_child(F f) {
+  const pid_t child = fork();
+  if (child == 0) {
+    int result = 99;
+    try {
+      result = f();
+    } catch (const std::exception& e) {
+      std::fprintf(stderr, "%s\n", e.what());
+    }
+    _exit(result);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+/// What a failed save must leave: the old bytes and nothing else.
+int old_file_is_alone(const std::string& folder, const std::string& message) {
+  try {
+    write_file(folder + "/model", std::string(4 << 20, 'n'));
+    return 1;
+  } catch (const FileError& e) {
+    if (std::string(e.what()).find(message) == std::string::npos) {
+      std::fprintf(stderr, "got: %s\n", e.what());
+      return 2;
+    }
+  }
+  if (bytes_of(folder + "/model") != "old") return 3;
+  return std::distance(std::filesystem::directory_iterator(folder), {}) == 1 ? 0 : 4;
+}
+
+TEST(File, WritesAndReadsBack) {
+  const Folder folder;
+  write_file(folder / "a", "hello");
+  xgrad::InputFile file("load", folder / "a");
+  EXPECT_EQ(file.size(), 5u);
+  char text[4] = {};
+  file.read(text, 3);
+  EXPECT_STREQ(text, "hel");
+  EXPECT_EQ(file.remaining(), 2u);
+  EXPECT_THROWS(
+      FileError, file.read(text, 3),
+      "[load] " + (folder / "a") + " is cut short: byte 6 is needed but the file has 5; copy or save it again");
+  file.seek(4);
+  file.read(text, 1);
+  EXPECT_EQ(text[0], 'o');
+  EXPECT_THROWS(FileError, file.seek(6), "is cut short: byte 6");
+  EXPECT_EQ(folder.names(), std::vector<std::string>{"a"});
+}
+
+TEST(File, WhatCannotBeReadIsNamed) {
+  const Folder folder;
+  EXPECT_THROWS(FileError, xgrad::InputFile("load", folder / "none"),
+                "[load] cannot open " + (folder / "none") + ": No such file or directory; does the folder exist?");
+  EXPECT_THROWS(FileError, xgrad::InputFile("load", folder.str()), "it is a folder; give the path of a file");
+  ASSERT_EQ(mkfifo((folder / "pipe").c_str(), 0600), 0);
+  EXPECT_THROWS(FileError, xgrad::InputFile("load", folder / "pipe"), "it is not a regular file");
+}
+
+TEST(File, UncommittedWritingLeavesNothing) {
+  const Folder folder;
+  write_file(folder / "a", "old");
+  {
+    xgrad::OutputFile file("save", folder / "a");
+    file.write("new", 3);
+  }
+  EXPECT_EQ(bytes_of(folder / "a"), "old");
+  EXPECT_EQ(folder.names(), std::vector<std::string>{"a"});
+}
+
+TEST(File, LeftOverOfAKilledProcessIsOverwritten) {
+  const Folder folder;
+  put_bytes(folder / "a.tmp", "a long left-over");
+  write_file(folder / "a", "new");
+  EXPECT_EQ(bytes_of(folder / "a"), "new");
+  EXPECT_EQ(folder.names(), std::vector<std::string>{"a"});
+}
+
+TEST(File, KeepsPermissionsAndFollowsLinks) {
+  const Folder folder;
+  write_file(folder / "a", "old");
+  ASSERT_EQ(chmod((folder / "a").c_str(), 0640), 0);
+  std::filesystem::create_symlink("a", folder / "link");
+  write_file(folder / "link", "new");
+  EXPECT_EQ(bytes_of(folder / "a"), "new");
+  EXPECT_TRUE(std::filesystem::is_symlink(folder / "link"));
+  struct stat status;
+  ASSERT_EQ(stat((folder / "a").c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 07777, 0640u);
+}
+
+TEST(File, WritersOfOnePathTakeTurns) {
+  const Folder folder;
+  std::vector<std::thread> writers;
+  for (char c : {'a', 'b', 'c', 'd'})
+    writers.emplace_back([&folder, c] {
+      for (int i = 0; i < 20; ++i) write_file(folder / "shared", std::string(100'000, c));
+    });
+  for (auto& writer : writers) writer.join();
+  const std::string bytes = bytes_of(folder / "shared");
+  EXPECT_EQ(bytes, std::string(100'000, bytes.at(0)));
+  EXPECT_EQ(folder.names(), std::vector<std::string>{"shared"});
+}
+
+TEST(File, SER_08_A_KilledWhileSaving) {
+  const Folder folder;
+  const std::string path = folder / "model.safetensors";
+  // 50 MB; the version is every one of the numbers.
+  xgrad::State<float> model;
+  model.arrays.emplace_back("weight", xgrad::zeros<float>({12'500'000}));
+  auto& weight = model.arrays[0].second;
+  const auto start = std::chrono::steady_clock::now();
+  xgrad::save_state(path, model);
+  const double save_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+
+  std::mt19937 random(8);
+  std::uniform_real_distribution<double> moment(0, 2 * save_seconds);
+  int version = 0, changed = 0;
+  for (int kill_number = 0; kill_number < 50; ++kill_number) {
+    const pid_t child = fork();
+    if (child == 0) {
+      for (float next = static_cast<float>(version) + 1;; ++next) {
+        std::fill(weight.data(), weight.data() + weight.size(), next);
+        xgrad::save_state(path, model);
+      }
+    }
+    std::this_thread::sleep_for(std::chrono::duration<double>(moment(random)));
+    kill(child, SIGKILL);
+    int status = 0;
+    waitpid(child, &status, 0);
+    ASSERT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) << "the child ended by itself";
+
+    const auto loaded = xgrad::read_state<float>(path);
+    const auto& numbers = loaded.array("weight");
+    ASSERT_EQ(numbers.size(), weight.size());
+    const int now = static_cast<int>(numbers(0));
+    ASSERT_GE(now, version);
+    ASSERT_EQ(std::count(numbers.begin(), numbers.end(), static_cast<float>(now)),
+              static_cast<std::ptrdiff_t>(numbers.size()));
+    ASSERT_LE(folder.names().size(), 2u) << "left-overs pile up";
+    changed += now != version;
+    version = now;
+  }
+  EXPECT_GT(changed, 5) << "the kills came too early to test anything";
+  EXPECT_LT(changed, 50) << "no kill came while a file was written";
+  xgrad::save_state(path, model);
+  EXPECT_EQ(folder.names(), std::vector<std::string>{"model.safetensors"});
+}
+
+TEST(File, SER_08_B_FileTooLargeForTheLimit) {
+  const Folder folder;
+  write_file(folder / "model", "old");
+  EXPECT_EQ(in_child([&] {
+              std::signal(SIGXFSZ, SIG_IGN);
+              const rlimit limit{1 << 20, 1 << 20};
+              setrlimit(RLIMIT_FSIZE, &limit);
+              return old_file_is_alone(folder.str(), "[save] cannot write " + (folder / "model") +
+                                                         ": File too large; make room or choose another disk");
+            }),
+            0);
+}
+
+TEST(File, SER_08_B_FullFileSystem) {
+  const Folder folder;
+  constexpr int may_not_mount = 77;
+  // A file system of 1 MiB, seen by the child alone.
+  const int result = in_child([&] {
+    if (unshare(geteuid() == 0 ? CLONE_NEWNS : CLONE_NEWUSER | CLONE_NEWNS) != 0 ||
+        mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
+        mount("tmpfs", folder.str().c_str(), "tmpfs", 0, "size=1m") != 0)
+      return may_not_mount;
+    write_file(folder / "model", "old");
+    return old_file_is_alone(folder.str(), "No space left on device; make room or choose another disk");
+  });
+  if (result == may_not_mount)
+    GTEST_SKIP() << "this system lets nobody mount a small file system; the test by a limit of size stands";
+  EXPECT_EQ(result, 0);
+}
+
+TEST(File, SER_08_C_MissingFolder) {
+  const Folder folder;
+  EXPECT_THROWS(
+      FileError, write_file(folder / "none/model", "new"),
+      "[save] cannot write " + (folder / "none/model.tmp") + ": No such file or directory; does the folder exist?");
+  EXPECT_THROWS(FileError, write_file(folder.str(), "new"), "it is a folder; give the path of a file");
+  EXPECT_THROWS(FileError, write_file("/dev/full", "new"), "[save] cannot write /dev/full: it is not a regular file");
+  EXPECT_TRUE(folder.names().empty());
+}
+
+TEST(File, SER_08_C_ReadOnlyFolder) {
+  const Folder folder;
+  write_file(folder / "model", "old");
+  ASSERT_EQ(chmod(folder.str().c_str(), 0555), 0);
+  EXPECT_EQ(in_child([&] {
+              if (geteuid() == 0 && seteuid(65534) != 0) return 98;  // root may write anywhere
+              return old_file_is_alone(folder.str(), "Permission denied; check the permissions of file and folder");
+            }),
+            0);
+  ASSERT_EQ(chmod(folder.str().c_str(), 0755), 0);
+  ASSERT_EQ(chmod((folder / "model").c_str(), 0444), 0);
+  EXPECT_EQ(in_child([&] {
+              if (geteuid() == 0 && (chown(folder.str().c_str(), 65534, 65534) != 0 || seteuid(65534) != 0)) return 98;
+              return old_file_is_alone(folder.str(), "Permission denied; check the permissions of file and folder");
+            }),
+            0)
+      << "a write-protected file was replaced";
+}
+
+TEST(File, SER_08_D_ReplacesAnExistingFile) {
+  const Folder folder;
+  write_file(folder / "model", "an old file that is longer");
+  write_file(folder / "model", "new");
+  EXPECT_EQ(bytes_of(folder / "model"), "new");
+  EXPECT_EQ(folder.names(), std::vector<std::string>{"model"});
+}
+
+}  // namespace
