@@ -19,7 +19,7 @@ void save(const std::string& path, Module<T>& module);
 struct LoadOptions {
   bool strict = true;  ///< Off: names that only the file or only the module has are passed over, and reported.
   std::string prefix;  ///< Takes only names that start with this, and takes it off.
-  /// From the name in the file (without prefix) to the name in the module; an empty result leaves the tensor out.
+  /// From a tensor's name in the file (without prefix) to its name in the module; an empty result leaves it out.
   std::function<std::string(const std::string&)> rename = nullptr;
 };
 
