@@ -140,7 +140,7 @@ TEST(Checkpoint, PrefixAndRename) {
 
   // Two names that become one are an error, not a race.
   options.rename = [](const std::string&) { return "scale"; };
-  EXPECT_THROWS(FileError, xgrad::load(folder / "m", part, options), "given twice: scale");
+  EXPECT_THROWS(FileError, xgrad::load(folder / "m", part, options), "twice: scale");
   EXPECT_EQ(part.weight.value()(1, 1), 8);
 }
 
