@@ -8,6 +8,15 @@
 
 namespace xgrad {
 
+namespace {
+
+std::uint64_t next_pass() {
+  static std::atomic<std::uint64_t> passes{0};
+  return passes.fetch_add(1, std::memory_order_relaxed) + 1;
+}
+
+}  // namespace
+
 /// One run through a graph, G being what gradients are made of: arrays, or Variables when their graph is wanted.
 /// First collects and checks, then runs the derivatives from the newest node to the oldest.
 template <class T, class G>
@@ -85,13 +94,16 @@ class Pass {
   void collect(const std::vector<Variable<T>>& outputs) {
     using Entry = std::pair<std::uint64_t, Node<T>*>;
     detail::PoolVector<Entry> pending;
+    const std::uint64_t number = next_pass();
     const auto push = [&](Node<T>* node) {
-      if (node->id < oldest_) return;
+      if (node->id < oldest_ || node->seen_by.load(std::memory_order_relaxed) == number) return;
+      node->seen_by.store(number, std::memory_order_relaxed);
       pending.emplace_back(node->id, node);
       std::push_heap(pending.begin(), pending.end());
     };
     for (const Variable<T>& output : outputs) push(output.node().get());
-    // Creation numbers order the graph: the pending node made last has no user left, and copies of it come together.
+    // Creation numbers order the graph: the pending node made last has no user left. (A pass of another thread may make
+    // one come twice; its copies follow one another.)
     while (!pending.empty()) {
       std::pop_heap(pending.begin(), pending.end());
       const auto [id, node] = pending.back();

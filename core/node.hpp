@@ -61,7 +61,9 @@ class Node : public Counted {
   const char* const name;
   const std::uint64_t id;  // creation order: parents have smaller numbers
   bool released = false;
-  mutable std::atomic<std::size_t> slot_hint{0};  // where the last backward pass put this node; a hint only
+  // What the last backward pass wrote here: hints, since passes of several threads may share a leaf.
+  mutable std::atomic<std::size_t> slot_hint{0};  // where it put this node
+  mutable std::atomic<std::uint64_t> seen_by{0};  // its number
   detail::PoolVector<Edge<T>> edges;
   Shared<detail::Value<T>> saved_output;
   std::uint32_t output_version = 0;
