@@ -25,6 +25,7 @@ struct Batch {
 
 struct BatchOptions {
   bool drop_last = false;  ///< Leave out a last batch that is smaller than the others.
+  std::size_t first = 0;   ///< Start at this batch of the epoch: where a run that was stopped goes on.
 };
 
 namespace detail {
@@ -66,17 +67,18 @@ class Batches {
   };
 
   Batches(const Array<X>& x, const Array<Y>& y, std::size_t size, Index order, const BatchOptions& options)
-      : x_(x), y_(y), row_count_(order.size()), size_(size), order_(std::move(order)) {
-    count_ = row_count_ / size + (row_count_ % size != 0 && !options.drop_last);
+      : x_(x), y_(y), row_count_(order.size()), size_(size), first_(options.first), order_(std::move(order)) {
+    const std::size_t count = row_count_ / size + (row_count_ % size != 0 && !options.drop_last);
+    count_ = count - (first_ < count ? first_ : count);
   }
 
-  /// Number of batches.
+  /// Number of batches, from the first asked for.
   std::size_t size() const noexcept { return count_; }
   Iterator begin() const { return {this, 0}; }
   Iterator end() const { return {this, count_}; }
 
   Batch<X, Y> operator[](std::size_t batch) const {
-    const std::size_t first = batch * size_, left = row_count_ - first;
+    const std::size_t first = (first_ + batch) * size_, left = row_count_ - first;
     const std::int64_t* rows = order_.data() + first;
     return {detail::gather_rows(x_, rows, left < size_ ? left : size_),
             detail::gather_rows(y_, rows, left < size_ ? left : size_)};
@@ -85,7 +87,7 @@ class Batches {
  private:
   const Array<X>& x_;
   const Array<Y>& y_;
-  std::size_t row_count_, size_, count_;
+  std::size_t row_count_, size_, first_, count_;
   Index order_;
 };
 
@@ -95,7 +97,13 @@ class Batches {
 ///
 /// The order depends on the generator alone (one `permutation`), and a next call gives another. The last batch holds
 /// what is left, unless drop_last. No rows give no batch. Batches of floats or doubles are constant Variables, those
-/// of integers are Index. The mean of batch means counts a small last batch too much: weigh by `x.shape()[0]`.
+/// of integers are Index. The mean of batch means counts a small last batch too much: see WeightedMean.
+///
+/// To go on within an epoch, keep the generator's state from before this call and the number of batches done:
+///
+///     rng.set_state(saved_state);
+///     for (auto [x, y] : xgrad::batches(features, targets, 64, rng, {false, batches_done})) { ... }
+///
 /// Throws ShapeError for 0-d arrays or unequal row counts, std::invalid_argument for size 0.
 template <class X, class Y>
 Batches<X, Y> batches(const Array<X>& x, const Array<Y>& y, std::size_t size, Rng& rng,

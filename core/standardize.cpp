@@ -5,6 +5,15 @@
 namespace xgrad {
 
 template <class T>
+Standardizer<T>::Standardizer(std::size_t columns) : mean_(zeros<T>({columns})), std_(ones<T>({columns})) {}
+
+template <class T>
+void Standardizer<T>::visit(Visitor<T>& v) {
+  v("mean", mean_);
+  v("std", std_);
+}
+
+template <class T>
 Standardizer<T>::Standardizer(const Array<T>& rows) {
   if (rows.dimension() != 2 || rows.shape()[0] == 0)
     fail<ShapeError>("Standardizer", "needs (rows, columns) with at least one row but got ", to_string(rows.shape()));

@@ -1,7 +1,7 @@
 // Standardizer: columns with mean 0 and standard deviation 1.
 #pragma once
 
-#include "array.hpp"
+#include "module.hpp"
 
 namespace xgrad {
 
@@ -10,9 +10,15 @@ namespace xgrad {
 ///
 ///     const xgrad::Standardizer<double> scale(train);
 ///     model(scale.apply(test));
+///
+/// It is a module whose mean and deviation are buffers, so that it is saved on its own, `save(path, scale)`, or as a
+/// member of the model it belongs to, `v("scale", scale)`. To load, make one of the right width.
 template <class T>
-class Standardizer {
+class Standardizer : public Module<T> {
  public:
+  /// For loading: mean 0 and deviation 1 for each column, which changes nothing.
+  explicit Standardizer(std::size_t columns);
+
   /// Measures the columns of (rows, columns); throws ShapeError for another rank or no rows.
   explicit Standardizer(const Array<T>& rows);
 
@@ -20,6 +26,9 @@ class Standardizer {
   Array<T> apply(const Array<T>& x) const;
   /// x * std + mean: undoes `apply`.
   Array<T> undo(const Array<T>& x) const;
+
+  void visit(Visitor<T>& v) override;
+  std::string name() const override { return "Standardizer"; }
 
   const Array<T>& mean() const noexcept { return mean_; }  ///< (columns,)
   const Array<T>& std() const noexcept { return std_; }    ///< (columns,), 1 where the column was constant

@@ -77,16 +77,16 @@ int main(int argc, char** argv) {
   Progress progress(epochs);
   std::vector<double> losses;
   for (std::size_t epoch = 1; epoch <= epochs; ++epoch) {
-    sgd.set_lr(0.05 * (1 - static_cast<double>(epoch - 1) / static_cast<double>(epochs)));  // falls to 0 in a line
-    double sum = 0;
+    sgd.set_lr(xgrad::schedule::linear(epoch - 1, 0.05, epochs));
+    xgrad::WeightedMean mean;
     for (auto [x, y] : xgrad::batches(train.x, train.y, 32, rng)) {
       const auto loss = xgrad::mse_loss(model(x), y);
       sgd.zero_grad();
       loss.backward();
       sgd.step();
-      sum += loss.item() * static_cast<double>(x.shape()[0]);
+      mean.add(loss.item(), x.shape()[0]);
     }
-    losses.push_back(sum / static_cast<double>(train.x.shape()[0]));
+    losses.push_back(mean.value());
     progress.show(epoch, format("epoch %zu of %zu, loss %.4f", epoch, epochs, losses.back()));
   }
 

@@ -25,11 +25,27 @@ std::vector<Variable<T>> detail::distinct_leaves(const char* who, const std::vec
 }
 
 template <class T>
-Optimizer<T>::Optimizer(const char* who, const std::vector<Variable<T>>& parameters, double lr)
-    : who_(who), parameters_(detail::distinct_leaves(who, parameters)), slots_(parameters_.size()) {
+Optimizer<T>::Optimizer(const char* who, const std::vector<ParameterGroup<T>>& groups, double lr, double weight_decay)
+    : who_(who) {
+  set_lr(lr);
+  const auto check_rate = [&](const char* what, double value) {
+    if (!(value >= 0 && std::isfinite(value)))
+      fail<std::invalid_argument>(who, what, " must be finite and >= 0 but is ", value);
+  };
+  check_rate("weight_decay", weight_decay);
+  for (const ParameterGroup<T>& group : groups) {
+    check_rate("lr_factor", group.lr_factor);
+    check_rate("weight_decay_factor", group.weight_decay_factor);
+    for (const Variable<T>& p : detail::distinct_leaves(who, group.parameters)) {
+      parameters_.push_back(p);
+      slots_.emplace_back().weight_decay = weight_decay * group.weight_decay_factor;
+      lr_factors_.push_back(group.lr_factor);
+    }
+  }
   if (parameters_.empty())
     fail<std::invalid_argument>(who, "needs at least one parameter but the list is empty; does visit() name them?");
-  set_lr(lr);
+  if (detail::distinct_leaves(who, parameters_).size() != parameters_.size())
+    fail<std::invalid_argument>(who, "a parameter stands in two groups; give each to one");
 }
 
 template <class T>
@@ -48,6 +64,7 @@ void Optimizer<T>::step() {
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     Variable<T>& p = parameters_[i];
     if (!p.requires_grad() || !p.has_grad()) continue;
+    slots_[i].lr = lr_ * lr_factors_[i];
     p.mutate([&](Array<T>& value) { update(value, p.grad(), slots_[i]); });
     ++slots_[i].steps;
   }
@@ -77,6 +94,7 @@ void Optimizer<T>::load_state(const State<T>& state) {
   std::string impossible;
   std::vector<Slot> slots(slots_.size());
   for (std::size_t i = 0; i < slots.size(); ++i) {
+    slots[i].weight_decay = slots_[i].weight_decay;
     const std::string name = who_ + ('.' + std::to_string(i)) + '.';
     const auto steps = numbers.find(name + "steps");
     if (steps == numbers.end()) continue;

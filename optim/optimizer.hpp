@@ -7,6 +7,7 @@
 
 #include "../core/state.hpp"
 #include "../core/variable.hpp"
+#include "groups.hpp"
 
 namespace xgrad {
 
@@ -14,7 +15,8 @@ namespace xgrad {
 ///
 ///     for (...) { auto loss = ...; optimizer.zero_grad(); loss.backward(); optimizer.step(); }
 ///
-/// A new optimizer derives from it and writes `update`. Handles share their numbers with the model, so the model sees
+/// A new optimizer derives from it and writes `update`. Every optimizer takes a list of parameters or one of groups
+/// (see ParameterGroup). Handles share their numbers with the model, so the model sees
 /// every step; moving the model is fine. Optimizers move and do not copy.
 template <class T>
 class Optimizer {
@@ -25,10 +27,11 @@ class Optimizer {
   Optimizer& operator=(Optimizer&&) = default;
   virtual ~Optimizer() = default;
 
-  /// The parameters, each once, in the order given.
+  /// The parameters, each once, in the order given, group after group.
   const std::vector<Variable<T>>& parameters() const noexcept { return parameters_; }
 
-  /// The step size; may be changed between steps. `set_lr` throws std::invalid_argument unless finite and >= 0.
+  /// The step size, before a group's factor; may be changed between steps. `set_lr` throws std::invalid_argument unless
+  /// finite and >= 0.
   double lr() const noexcept { return lr_; }
   void set_lr(double lr);
 
@@ -48,15 +51,20 @@ class Optimizer {
   void load_state(const State<T>& state);
 
  protected:
-  /// What is remembered of one parameter between steps.
+  /// What is remembered of one parameter between steps, and the rates of its group.
   struct Slot {
     std::vector<Array<T>> buffers;  ///< of the parameter's shape; empty before the first update
     std::uint64_t steps = 0;        ///< updates done so far
+    double lr = 0;                  ///< set before each update: lr() times the group's factor
+    double weight_decay = 0;        ///< the optimizer's times the group's factor
   };
 
-  /// `who` names the optimizer in messages. A parameter given twice counts once. Throws std::invalid_argument for an
-  /// empty list or an impossible lr, GraphError for anything but leaves.
-  Optimizer(const char* who, const std::vector<Variable<T>>& parameters, double lr);
+  /// `who` names the optimizer in messages. A parameter given twice within a group counts once. Throws
+  /// std::invalid_argument when there is no parameter, one stands in two groups, or a rate or factor is impossible
+  /// (lr and weight_decay must be finite and >= 0), GraphError for anything but leaves.
+  Optimizer(const char* who, const std::vector<ParameterGroup<T>>& groups, double lr, double weight_decay = 0);
+  Optimizer(const char* who, const std::vector<Variable<T>>& parameters, double lr, double weight_decay = 0)
+      : Optimizer(who, std::vector<ParameterGroup<T>>{{parameters}}, lr, weight_decay) {}
 
   /// Changes the numbers of one parameter, given its gradient (same shape).
   virtual void update(Array<T>& value, const Array<T>& grad, Slot& slot) = 0;
@@ -68,6 +76,7 @@ class Optimizer {
   const char* who_;
   std::vector<Variable<T>> parameters_;
   std::vector<Slot> slots_;
+  std::vector<double> lr_factors_;  // of each parameter
   double lr_ = 0;
 };
 

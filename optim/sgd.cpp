@@ -1,19 +1,15 @@
 #include "sgd.hpp"
 
-#include <cmath>
-
 namespace xgrad {
 
 template <class T>
-SGD<T>::SGD(const std::vector<Variable<T>>& parameters, const SGDOptions& options)
-    : Optimizer<T>("SGD", parameters, options.lr), options_(options) {
+SGD<T>::SGD(const std::vector<ParameterGroup<T>>& groups, const SGDOptions& options)
+    : Optimizer<T>("SGD", groups, options.lr, options.weight_decay), options_(options) {
   const auto check_share = [](const char* what, double value) {
     if (!(value >= 0 && value <= 1)) fail<std::invalid_argument>("SGD", what, " must be in [0, 1] but is ", value);
   };
   check_share("momentum", options.momentum);
   check_share("dampening", options.dampening);
-  if (!(options.weight_decay >= 0 && std::isfinite(options.weight_decay)))
-    fail<std::invalid_argument>("SGD", "weight_decay must be finite and >= 0 but is ", options.weight_decay);
   if (options.nesterov && !(options.momentum > 0 && options.dampening == 0))
     fail<std::invalid_argument>("SGD", "nesterov needs momentum > 0 and dampening = 0 but they are ", options.momentum,
                                 " and ", options.dampening);
@@ -22,8 +18,8 @@ SGD<T>::SGD(const std::vector<Variable<T>>& parameters, const SGDOptions& option
 template <class T>
 void SGD<T>::update(Array<T>& value, const Array<T>& grad, Slot& slot) {
   const std::size_t n = value.size();
-  const T lr = static_cast<T>(this->lr()), momentum = static_cast<T>(options_.momentum);
-  const T kept = static_cast<T>(1 - options_.dampening), decay = static_cast<T>(options_.weight_decay);
+  const T lr = static_cast<T>(slot.lr), decay = static_cast<T>(slot.weight_decay);
+  const T momentum = static_cast<T>(options_.momentum), kept = static_cast<T>(1 - options_.dampening);
   const bool nesterov = options_.nesterov;
   T* w = value.data();
   const T* g = grad.data();

@@ -25,7 +25,9 @@ struct SGDOptions {
 template <class T>
 class SGD final : public Optimizer<T> {
  public:
-  explicit SGD(const std::vector<Variable<T>>& parameters, const SGDOptions& options = {});
+  explicit SGD(const std::vector<Variable<T>>& parameters, const SGDOptions& options = {})
+      : SGD(std::vector<ParameterGroup<T>>{{parameters}}, options) {}
+  explicit SGD(const std::vector<ParameterGroup<T>>& groups, const SGDOptions& options = {});
 
  private:
   using typename Optimizer<T>::Slot;

@@ -90,6 +90,34 @@ TEST(Batches, DAT_03_ResumesFromTheGeneratorsState) {
   EXPECT_EQ(epoch(8, 3, resumed), third);
 }
 
+TEST(Batches, DAT_03_SameOrderOnEveryMachine) {
+  // Philox and Fisher-Yates by seed 42, three epochs of 8 rows, worked out by another program.
+  Rng rng(42);
+  EXPECT_EQ(epoch(8, 3, rng), (std::vector<int>{4, 5, 2, 0, 1, 6, 7, 3}));
+  EXPECT_EQ(epoch(8, 3, rng), (std::vector<int>{0, 5, 2, 3, 7, 4, 6, 1}));
+  EXPECT_EQ(epoch(8, 3, rng), (std::vector<int>{5, 4, 3, 1, 0, 6, 2, 7}));
+}
+
+TEST(Batches, DAT_03_ResumesWithinAnEpoch) {
+  Rng rng(42);
+  epoch(8, 3, rng);
+  const auto saved = rng.state();
+  const auto second = epoch(8, 3, rng), third = epoch(8, 3, rng);
+  for (std::size_t done = 0; done <= 4; ++done) {
+    Rng resumed;
+    resumed.set_state(saved);
+    const auto rest = epoch(8, 3, resumed, {false, done});
+    EXPECT_EQ(rest,
+              std::vector<int>(second.begin() + std::min<std::ptrdiff_t>(8, static_cast<std::ptrdiff_t>(3 * done)),
+                               second.end()));
+    EXPECT_EQ(epoch(8, 3, resumed), third);
+  }
+  using Sizes = std::vector<std::size_t>;
+  EXPECT_EQ(sizes(8, 3, {true, 1}), Sizes{3});
+  EXPECT_EQ(sizes(8, 3, {false, 2}), Sizes{2});
+  EXPECT_EQ(sizes(8, 3, {false, 100}), Sizes{});
+}
+
 TEST(Batches, DAT_03_Sizes) {
   using Sizes = std::vector<std::size_t>;
   EXPECT_EQ(sizes(8, 3), (Sizes{3, 3, 2}));
@@ -100,20 +128,6 @@ TEST(Batches, DAT_03_Sizes) {
   EXPECT_EQ(sizes(0, 3, {true}), Sizes{});
   EXPECT_EQ(sizes(2, 5), Sizes{2});
   EXPECT_EQ(sizes(2, 5, {true}), Sizes{});
-}
-
-TEST(Batches, DAT_04_WeighingByRowsGivesTheMeanOverAll) {
-  const auto losses = xgrad::from<double>({1, 2, 3, 4, 10});
-  double weighed = 0, means = 0;
-  const auto range = xgrad::batches(losses, losses, 2);
-  for (auto [x, y] : range) {
-    const auto& v = x.value();
-    const double mean = std::accumulate(v.begin(), v.end(), 0.0) / static_cast<double>(v.size());
-    weighed += mean * static_cast<double>(x.shape()[0]);
-    means += mean;
-  }
-  EXPECT_EQ(weighed / 5, 4);
-  EXPECT_NE(means / static_cast<double>(range.size()), 4);
 }
 
 TEST(Batches, KeepsTheRowsInOrderWithoutAGenerator) {

@@ -1,8 +1,10 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <xgrad/core/checkpoint.hpp>
 #include <xgrad/core/standardize.hpp>
 
+#include "folder.hpp"
 #include "throws.hpp"
 
 namespace {
@@ -39,6 +41,33 @@ TEST(Standardizer, ShiftsConstantColumnsToZero) {
 TEST(Standardizer, KeepsDigitsOfALargeOffset) {
   const Standardizer<double> scale(xgrad::from<double>({1e9, 1e9 + 1, 1e9 + 2, 1e9 + 3}, {4, 1}));
   EXPECT_NEAR(scale.std()(0), std::sqrt(1.25), 1e-12);
+}
+
+TEST(Standardizer, IsSavedAloneOrWithItsModel) {
+  const Folder folder;
+  xgrad::Rng rng(1);
+  const auto x = rng.normal<float>({20, 3}, 5, 2);
+  Standardizer<float> scale(x), loaded(3);
+  EXPECT_TRUE(xgrad::array_equal(loaded.apply(x), x));
+  xgrad::save(folder / "scale", scale);
+  xgrad::load(folder / "scale", loaded);
+  EXPECT_TRUE(xgrad::array_equal(loaded.apply(x), scale.apply(x)));
+
+  struct Model : xgrad::Module<float> {
+    explicit Model(Standardizer<float> s) : scale(std::move(s)) {}
+    void visit(xgrad::Visitor<float>& v) override { v("scale", scale); }
+    Standardizer<float> scale;
+  };
+  Model model(std::move(scale)), fresh(Standardizer<float>(3));
+  const auto state = xgrad::state(model);
+  ASSERT_EQ(state.arrays.size(), 2u);
+  EXPECT_EQ(state.arrays[0].first, "scale.mean");
+  EXPECT_EQ(state.arrays[1].first, "scale.std");
+  xgrad::load_state(fresh, state);
+  EXPECT_TRUE(xgrad::array_equal(fresh.scale.undo(x), loaded.undo(x)));
+  EXPECT_TRUE(model.parameters().empty());  // nothing to train
+  Standardizer<float> narrow(2);
+  EXPECT_THROWS(xgrad::FileError, xgrad::load(folder / "scale", narrow), "mean");
 }
 
 TEST(Standardizer, RefusesOtherShapes) {

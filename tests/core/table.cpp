@@ -3,10 +3,14 @@
 #include <clocale>
 #include <cmath>
 #include <cstdio>
+#include <cstring>
 #include <fstream>
 #include <locale>
+#include <tuple>
+#include <xgrad/core/random.hpp>
 #include <xgrad/core/table.hpp>
 
+#include "folder.hpp"
 #include "throws.hpp"
 
 namespace {
@@ -90,8 +94,48 @@ TEST(Table, DAT_02_MarkLineEndsAndBlankLines) {
 }
 
 TEST(Table, DAT_02_MissingNumbers) {
-  EXPECT_EQ(error("1,,3\n"), "[read_table] FILE, line 1, column 2: a number is missing");
-  EXPECT_EQ(error("1,2\n3,\n"), "[read_table] FILE, line 2, column 2: a number is missing");
+  EXPECT_EQ(error("1,,3\n"), "[read_table] FILE, line 1, column 2: a number is missing; set missing to read NaN");
+  EXPECT_EQ(error("1,2\n3,\n"), "[read_table] FILE, line 2, column 2: a number is missing; set missing to read NaN");
+  EXPECT_EQ(error("1\t2\t3\n4\t5\t\n"),
+            "[read_table] FILE, line 2, column 3: a number is missing; set missing to read NaN");
+  EXPECT_EQ(error("1 ? 3\n"), "[read_table] FILE, line 1, column 2: a number is missing; set missing to read NaN");
+}
+
+TEST(Table, DAT_02_MissingNumbersAsNaN) {
+  const xgrad::TableOptions options{'\0', Header::automatic, false, xgrad::Missing::nan};
+  for (const char* text : {"1,,3\n,5,\n", "1\t\t3\n\t5\t\n", "1 ; NA; 3\r\n?;5;\"NA\"\r\n", "1 ? 3\nNA 5 ?\n"}) {
+    SCOPED_TRACE(text);
+    const Table table = read(text, options);
+    ASSERT_EQ(table.values.shape(), (xgrad::Shape{2, 3}));
+    EXPECT_TRUE(table.columns.empty());
+    for (const auto& [i, j, want] : std::vector<std::tuple<int, int, double>>{{0, 0, 1}, {0, 2, 3}, {1, 1, 5}})
+      EXPECT_EQ(table.values(i, j), want);
+    for (const auto& [i, j] : std::vector<std::pair<int, int>>{{0, 1}, {1, 0}, {1, 2}})
+      EXPECT_TRUE(std::isnan(table.values(i, j))) << i << ", " << j;
+  }
+  // A row of missing values alone is no header, and neither option lets other words or the word nan through.
+  EXPECT_EQ(read("NA,?\n1,2\n", options).values.shape(), (xgrad::Shape{2, 2}));
+  EXPECT_EQ(read("a,?\n1,2\n", options).columns, (std::vector<std::string>{"a", "?"}));
+  EXPECT_EQ(error("1,none\n", options), "[read_table] FILE, line 1, column 2: \"none\" is not a number");
+  EXPECT_EQ(error("1,nan\n", options),
+            "[read_table] FILE, line 1, column 2: \"nan\" is not finite; set allow_nonfinite to read it");
+}
+
+TEST(Table, DAT_02_QuotesAroundFields) {
+  const Table table = read("\"x, in m\", \"say \"\"y\"\"\" ,z\n\"1.5\",2,\" 3 \"\n");
+  EXPECT_EQ(table.columns, (std::vector<std::string>{"x, in m", "say \"y\"", "z"}));
+  expect_rows(table, {1.5, 2, 3}, 3);
+  EXPECT_EQ(read("\"a b\" \t c\n1 2\n").columns, (std::vector<std::string>{"a b", "c"}));
+  EXPECT_EQ(read("5\" pipe,b\n1,2\n").columns, (std::vector<std::string>{"5\" pipe", "b"}));
+  EXPECT_EQ(error("1,\"2\n"), "[read_table] FILE, line 1, column 2: \"\"2\" is not a number");
+  EXPECT_EQ(error("1,\"2\"3\n"), "[read_table] FILE, line 1, column 2: \"\"2\"3\" is not a number");
+}
+
+TEST(Table, ColumnsByName) {
+  const Table table = read("a,b,c,b\n1,2,3,4\n");
+  EXPECT_EQ(table.column("c"), 2u);
+  EXPECT_THROWS(std::invalid_argument, table.column("d"), "[Table] no column named \"d\" among 4");
+  EXPECT_THROWS(std::invalid_argument, table.column("b"), "[Table] 2 columns named \"b\" among 4");
 }
 
 TEST(Table, DAT_02_NonFiniteNumbersByOption) {
@@ -106,6 +150,7 @@ TEST(Table, DAT_02_NonFiniteNumbersByOption) {
 
 TEST(Table, DAT_02_RangeAndDigits) {
   EXPECT_EQ(error("1,1e400\n"), "[read_table] FILE, line 1, column 2: \"1e400\" is outside the range of double");
+  EXPECT_EQ(error("1,1e-400\n"), "[read_table] FILE, line 1, column 2: \"1e-400\" is outside the range of double");
   expect_rows(read("4.9e-324,1.7976931348623157e308\n"), {4.9e-324, 1.7976931348623157e308}, 2);
   expect_rows(read("0.30000000000000004 0.3333333333333333 123456789.123"), {0.1 + 0.2, 1.0 / 3, 123456789.123}, 3);
 }
@@ -136,6 +181,76 @@ TEST(Table, NonNumbersAreShownShortAndOnOneLine) {
             "[read_table] FILE, line 1, column 2: \"a?b\" is not a number");
   EXPECT_EQ(error("1," + std::string(100, 'x') + "\n"),
             "[read_table] FILE, line 1, column 2: \"" + std::string(24, 'x') + "...\" is not a number");
+}
+
+/// True when both hold the same bits.
+bool same_bits(const xgrad::Array<double>& a, const xgrad::Array<double>& b) {
+  return a.shape() == b.shape() && std::memcmp(a.data(), b.data(), a.size() * sizeof(double)) == 0;
+}
+
+TEST(WriteTable, DAT_02_ReadingGivesBackTheSameBits) {
+  const Folder folder;
+  std::vector<double> numbers = {0.1 + 0.2, 1.0 / 3, 123456789.123, 4.9e-324, -0.0, 1.7976931348623157e308, 1e22, 5};
+  xgrad::Rng rng(3);
+  while (numbers.size() < 6000) {  // every bit pattern but NaN and infinities
+    const std::uint64_t bits = rng.next();
+    double x;
+    std::memcpy(&x, &bits, sizeof x);
+    if (std::isfinite(x)) numbers.push_back(x);
+  }
+  const auto values = xgrad::from(numbers, {1500, 4});
+  for (const char delimiter : {',', ';', '\t', ' ', '|'}) {
+    xgrad::write_table(folder / "t", values, {"a", "b", "c", "d"}, delimiter);
+    const Table table = read_table(folder / "t", {delimiter});
+    EXPECT_TRUE(same_bits(table.values, values)) << delimiter;
+    EXPECT_EQ(table.columns.size(), 4u);
+  }
+}
+
+TEST(WriteTable, DAT_02_LocaleDoesNotMatter) {
+  struct Comma : std::numpunct<char> {
+    char do_decimal_point() const override { return ','; }
+  };
+  const Folder folder;
+  const std::locale before = std::locale::global(std::locale(std::locale(), new Comma));
+  xgrad::write_table(folder / "t", xgrad::from<double>({1.5, 1234567}, {1, 2}));
+  std::locale::global(before);
+  EXPECT_EQ(bytes_of(folder / "t"), "1.5,1234567\n");
+}
+
+TEST(WriteTable, WordsForWhatIsNotFinite) {
+  const Folder folder;
+  const float inf = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
+  xgrad::write_table(folder / "t", xgrad::from<float>({nan, inf, -inf, 0.5f}, {2, 2}), {"x", "y"});
+  EXPECT_EQ(bytes_of(folder / "t"), "x,y\nnan,inf\n-inf,0.5\n");
+  EXPECT_TRUE(std::isnan(read_table(folder / "t", {'\0', Header::automatic, true}).values(0, 0)));
+}
+
+TEST(WriteTable, NamesComeBack) {
+  const Folder folder;
+  const std::vector<std::string> names = {"plain name", "a, b", "say \"x\"", "", "tab\there", "?"};
+  for (const char delimiter : {',', ';', '\t', ' '}) {
+    xgrad::write_table(folder / "t", xgrad::ones<double>({1, 6}), names, delimiter);
+    EXPECT_EQ(read_table(folder / "t", {delimiter}).columns, names) << bytes_of(folder / "t");
+  }
+}
+
+TEST(WriteTable, WhatDoesNotFitIsRefusedAndTheOldFileStays) {
+  const Folder folder;
+  const auto values = xgrad::ones<double>({2, 2});
+  xgrad::write_table(folder / "t", values);
+  EXPECT_THROWS(xgrad::ShapeError, xgrad::write_table(folder / "t", xgrad::ones<double>({3})),
+                "[write_table] needs (rows, columns) with at least one column but got (3,)");
+  EXPECT_THROWS(xgrad::ShapeError, xgrad::write_table(folder / "t", xgrad::ones<double>({3, 0})), "but got (3, 0)");
+  EXPECT_THROWS(xgrad::ShapeError, xgrad::write_table(folder / "t", values, {"a"}),
+                "[write_table] needs a name for each of 2 columns but got 1");
+  EXPECT_THROWS(std::invalid_argument, xgrad::write_table(folder / "t", values, {"a", "b\nc"}),
+                "[write_table] a name must not hold a line end but \"b?c\" does");
+  EXPECT_THROWS(std::invalid_argument, xgrad::write_table(folder / "t", values, {}, '.'),
+                "[write_table] the delimiter must be one of , ; | tab and blank but is \".\"");
+  EXPECT_THROWS(FileError, xgrad::write_table(folder / "no/t", values), "[write_table] ");
+  EXPECT_EQ(bytes_of(folder / "t"), "1,1\n1,1\n");
+  EXPECT_EQ(folder.names(), std::vector<std::string>{"t"});
 }
 
 TEST(Table, MissingAndEmptyFiles) {

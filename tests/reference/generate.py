@@ -18,6 +18,7 @@ import sys
 
 import torch_layers
 import torch_losses
+import torch_optimizers
 import torch_ops
 import torch_sgd
 
@@ -42,6 +43,7 @@ def main():
     write("layers", torch_layers.generate())
     write("losses", torch_losses.generate())
     write("sgd", torch_sgd.generate())
+    write("optimizers", torch_optimizers.generate())
 
 
 if __name__ == "__main__":

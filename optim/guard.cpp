@@ -1,0 +1,74 @@
+#include "guard.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace xgrad {
+
+namespace {
+
+template <class T>
+bool all_finite(const Array<T>& g) {
+  bool bad = false;  // no early end: the loop vectorises
+  for (std::size_t i = 0; i < g.size(); ++i) bad |= !(std::abs(g.data()[i]) <= std::numeric_limits<T>::max());
+  return !bad;
+}
+
+/// "NaN at (2, 3)": the first entry that is not finite.
+template <class T>
+std::string describe(const Array<T>& g) {
+  const T* found = std::find_if(g.data(), g.data() + g.size(), [](T x) { return !std::isfinite(x); });
+  auto rest = static_cast<std::size_t>(found - g.data());
+  Shape at = g.shape();
+  for (std::size_t axis = at.size(); axis-- > 0; rest /= g.shape()[axis]) at[axis] = rest % g.shape()[axis];
+  return (std::isnan(*found) ? "NaN" : *found > 0 ? "inf" : "-inf") + std::string(" at ") + to_string(at);
+}
+
+}  // namespace
+
+template <class T>
+GradGuard<T>::GradGuard(Module<T>& module, NonFinite choice)
+    : parameters_(module.named_parameters()), choice_(choice) {}
+
+template <class T>
+bool GradGuard<T>::passes() {
+  const std::pair<std::string, Variable<T>>* first = nullptr;
+  std::size_t others = 0;
+  for (const auto& named : parameters_) {
+    const Variable<T>& p = named.second;
+    if (!p.requires_grad() || !p.has_grad() || all_finite(p.grad())) continue;
+    if (first) ++others;
+    else first = &named;
+  }
+  if (!first) return true;
+  if (choice_ == NonFinite::error)
+    fail<std::runtime_error>("GradGuard", "gradients must be finite but that of ", first->first, " holds ",
+                             describe(first->second.grad()), others ? ", and " + std::to_string(others) : "",
+                             others == 0   ? ""
+                             : others == 1 ? " other parameter is not finite either"
+                                           : " other parameters are not finite either",
+                             "; lower the learning rate, clip gradients, or leave such steps out (NonFinite::skip)");
+  ++skipped_;
+  return false;
+}
+
+template <class T>
+State<T> GradGuard<T>::state() const {
+  State<T> result;
+  result.numbers.emplace_back("skipped", static_cast<double>(skipped_));
+  return result;
+}
+
+template <class T>
+void GradGuard<T>::load_state(const State<T>& state) {
+  const double skipped = state.number("skipped");
+  if (!(skipped >= 0 && skipped <= 0x1p53 && std::floor(skipped) == skipped))
+    fail<std::invalid_argument>("GradGuard", "skipped must be a whole number from 0 but is ", skipped);
+  skipped_ = static_cast<std::uint64_t>(skipped);
+}
+
+template class GradGuard<float>;
+template class GradGuard<double>;
+
+}  // namespace xgrad
