@@ -18,9 +18,9 @@ namespace xgrad {
 namespace {
 
 // Measured on two cores with OpenBLAS 0.3.21: below the first number of multiplications a plain loop is faster than a
-// call, below the second one thread is faster than two.
+// call, below the second (about 50 us) one thread, since waking others can cost half of that.
 constexpr double kDirect = 128;
-constexpr double kOneThread = 1e6;
+constexpr double kOneThread = 3e6;
 
 std::atomic<std::uint64_t> product_count{0};
 
@@ -65,7 +65,10 @@ std::atomic<bool> use_onednn{detail::onednn_here()};
 template <class T>
 void library_product(const detail::Product<T>& p) {
   if constexpr (std::is_same_v<T, float>) {
-    if (use_onednn.load(std::memory_order_relaxed) && detail::onednn_product(p)) return;
+    const bool onednn = use_onednn.load(std::memory_order_relaxed);
+    if (onednn && p.transpose_a && detail::onednn_product(p)) return;  // better at weight gradients of few rows
+    if (detail::few_rows_product(p)) return;
+    if (onednn && detail::onednn_product(p)) return;
   }
   const auto narrow = [](std::size_t size) { return static_cast<int>(size); };
   blas(p.transpose_a ? CblasTrans : CblasNoTrans, p.transpose_b ? CblasTrans : CblasNoTrans, narrow(p.m), narrow(p.n),
