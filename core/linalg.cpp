@@ -75,20 +75,65 @@ void library_product(const detail::Product<T>& p) {
        narrow(p.k), p.alpha, p.a, narrow(p.lda), p.b, narrow(p.ldb), p.beta, p.c, narrow(p.ldc));
 }
 
-// Splits C among threads and gives each slab to the library as a product of its own. The libraries' own ways to split
-// lose up to half of the second core where C is long or A has few rows.
+// Where slab number `slab` of `slabs` begins on an axis: at a multiple of 16, since inner kernels want whole vectors.
+struct Slabs {
+  static constexpr std::size_t step = 16;
+  Slabs(std::size_t length, int threads)
+      : extent(length),
+        steps((length + step - 1) / step),
+        count(static_cast<int>(std::min<std::size_t>(steps, static_cast<std::size_t>(threads)))) {}
+  std::size_t edge(int slab) const {
+    return std::min(extent, steps * static_cast<std::size_t>(slab) / static_cast<std::size_t>(count) * step);
+  }
+
+  std::size_t extent, steps;
+  int count;
+};
+
+// Splits the sums among threads and adds up the parts.
+template <class T>
+void split_terms(const detail::Product<T>& p, int threads) {
+  const Slabs slabs(p.k, threads);
+  const std::size_t apart = p.m * p.n + 4096 / sizeof(T);  // no two threads write to one page
+  auto parts = empty<T>({static_cast<std::size_t>(slabs.count - 1) * apart});
+  T* const other = parts.data();
+#pragma omp parallel num_threads(slabs.count)
+  {
+#pragma omp for schedule(static, 1)
+    for (int slab = 0; slab < slabs.count; ++slab) {
+      auto part = p.terms(slabs.edge(slab), slabs.edge(slab + 1));
+      if (slab > 0) {
+        part.c = other + static_cast<std::size_t>(slab - 1) * apart;
+        part.ldc = p.n;
+        part.beta = 0;
+      }
+      library_product(part);
+    }
+    const Slabs columns(p.n, slabs.count);
+#pragma omp for schedule(static, 1)
+    for (int slab = 0; slab < columns.count; ++slab)
+      for (std::size_t i = 0; i < p.m; ++i)
+        for (int from = 0; from + 1 < slabs.count; ++from) {
+          const T* const row = other + static_cast<std::size_t>(from) * apart + i * p.n;
+          for (std::size_t j = columns.edge(slab); j < columns.edge(slab + 1); ++j) p.c[i * p.ldc + j] += row[j];
+        }
+  }
+}
+
+// Splits a product among threads, each slab a product of its own for the library: their own ways to split lose up to
+// half of the second core where C is long or A has few rows. A thread takes the same rows of a large row-major matrix
+// whether it reads it (transposed or not) or makes it, since cores may be far apart: a weight matrix, its gradient and
+// its update then stay where they are.
 template <class T>
 void split_product(const detail::Product<T>& p, int threads) {
-  constexpr std::size_t step = 16;  // the libraries' inner kernels want whole vectors
+  if (!p.transpose_a && !p.transpose_b && p.k >= 128 && 4 * p.m <= p.k) return split_terms(p, threads);
   const bool by_columns = p.n > 4 * p.m;
-  const std::size_t extent = by_columns ? p.n : p.m, steps = (extent + step - 1) / step;
-  const int slabs = static_cast<int>(std::min<std::size_t>(steps, static_cast<std::size_t>(threads)));
-  const auto edge = [&](int slab) {
-    return std::min(extent, steps * static_cast<std::size_t>(slab) / static_cast<std::size_t>(slabs) * step);
-  };
-#pragma omp parallel for num_threads(slabs) schedule(static, 1)
-  for (int slab = 0; slab < slabs; ++slab)
-    library_product(by_columns ? p.columns(edge(slab), edge(slab + 1)) : p.rows(edge(slab), edge(slab + 1)));
+  const Slabs slabs(by_columns ? p.n : p.m, threads);
+#pragma omp parallel for num_threads(slabs.count) schedule(static, 1)
+  for (int slab = 0; slab < slabs.count; ++slab) {
+    const std::size_t begin = slabs.edge(slab), end = slabs.edge(slab + 1);
+    library_product(by_columns ? p.columns(begin, end) : p.rows(begin, end));
+  }
 }
 
 void check_leading(const char* name, std::size_t leading, std::size_t row) {

@@ -28,6 +28,15 @@ struct Product {
     return part;
   }
 
+  /// The part of the sums over terms [begin, end) of k, into C as it is.
+  Product terms(std::size_t begin, std::size_t end) const {
+    Product part = *this;
+    part.k = end - begin;
+    part.a += begin * (transpose_a ? lda : 1);
+    part.b += begin * (transpose_b ? 1 : ldb);
+    return part;
+  }
+
   /// The same for columns [begin, end) of C.
   Product columns(std::size_t begin, std::size_t end) const {
     Product part = *this;

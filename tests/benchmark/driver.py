@@ -69,7 +69,10 @@ class Program:
         return self.process.stdout.readline().strip()
 
     def time(self, work):
-        return float(self.ask("time " + work)) if work in self.works else None
+        if work not in self.works:
+            return None
+        time.sleep(0.02)  # until the threads of the program before have stopped to spin
+        return float(self.ask("time " + work))
 
     def libraries(self, pattern):
         """Paths of the loaded libraries whose name matches."""
