@@ -5,9 +5,12 @@
 #include <algorithm>
 #include <atomic>
 #include <limits>
+#include <type_traits>
 // The cblas declarations that come with xtensor-blas, called directly: cxxblas::gemm turns into a plain loop, silently
 // and 20 times slower, wherever HAVE_CBLAS is not defined before its header.
 #include <xflens/cxxblas/drivers/cblas.h>
+
+#include "product.hpp"
 
 extern "C" int openblas_get_parallel(void);
 
@@ -15,9 +18,9 @@ namespace xgrad {
 namespace {
 
 // Measured on two cores with OpenBLAS 0.3.21: below the first number of multiplications a plain loop is faster than a
-// call, below the second one thread is faster than two.
+// call, below the second (about 50 us) one thread, since waking others can cost half of that.
 constexpr double kDirect = 128;
-constexpr double kOneThread = 1e6;
+constexpr double kOneThread = 3e6;
 
 std::atomic<std::uint64_t> product_count{0};
 
@@ -56,25 +59,80 @@ void scale(std::size_t m, std::size_t n, T beta, T* c, std::size_t ldc) {
     for (std::size_t j = 0; j < n; ++j) c[i * ldc + j] = beta == T(0) ? T(0) : beta * c[i * ldc + j];
 }
 
+std::atomic<bool> use_onednn{detail::onednn_here()};
+
+// The product on one thread, or on as many as OpenBLAS takes.
 template <class T>
-void direct(bool transpose_a, bool transpose_b, std::size_t m, std::size_t n, std::size_t k, T alpha, const T* a,
-            std::size_t lda, const T* b, std::size_t ldb, T beta, T* c, std::size_t ldc) {
-  const std::size_t a_row = transpose_a ? 1 : lda, a_column = transpose_a ? lda : 1;
-  scale(m, n, beta, c, ldc);
-  for (std::size_t i = 0; i < m; ++i) {
-    T* const row = c + i * ldc;
-    if (transpose_b) {
-      for (std::size_t j = 0; j < n; ++j) {
-        T sum = 0;
-        for (std::size_t p = 0; p < k; ++p) sum += a[i * a_row + p * a_column] * b[j * ldb + p];
-        row[j] += alpha * sum;
+void library_product(const detail::Product<T>& p) {
+  if constexpr (std::is_same_v<T, float>) {
+    const bool onednn = use_onednn.load(std::memory_order_relaxed);
+    if (onednn && p.transpose_a && detail::onednn_product(p)) return;  // better at weight gradients of few rows
+    if (detail::few_rows_product(p)) return;
+    if (onednn && detail::onednn_product(p)) return;
+  }
+  const auto narrow = [](std::size_t size) { return static_cast<int>(size); };
+  blas(p.transpose_a ? CblasTrans : CblasNoTrans, p.transpose_b ? CblasTrans : CblasNoTrans, narrow(p.m), narrow(p.n),
+       narrow(p.k), p.alpha, p.a, narrow(p.lda), p.b, narrow(p.ldb), p.beta, p.c, narrow(p.ldc));
+}
+
+// Where slab number `slab` of `slabs` begins on an axis: at a multiple of 16, since inner kernels want whole vectors.
+struct Slabs {
+  static constexpr std::size_t step = 16;
+  Slabs(std::size_t length, int threads)
+      : extent(length),
+        steps((length + step - 1) / step),
+        count(static_cast<int>(std::min<std::size_t>(steps, static_cast<std::size_t>(threads)))) {}
+  std::size_t edge(int slab) const {
+    return std::min(extent, steps * static_cast<std::size_t>(slab) / static_cast<std::size_t>(count) * step);
+  }
+
+  std::size_t extent, steps;
+  int count;
+};
+
+// Splits the sums among threads and adds up the parts.
+template <class T>
+void split_terms(const detail::Product<T>& p, int threads) {
+  const Slabs slabs(p.k, threads);
+  const std::size_t apart = p.m * p.n + 4096 / sizeof(T);  // no two threads write to one page
+  auto parts = empty<T>({static_cast<std::size_t>(slabs.count - 1) * apart});
+  T* const other = parts.data();
+#pragma omp parallel num_threads(slabs.count)
+  {
+#pragma omp for schedule(static, 1)
+    for (int slab = 0; slab < slabs.count; ++slab) {
+      auto part = p.terms(slabs.edge(slab), slabs.edge(slab + 1));
+      if (slab > 0) {
+        part.c = other + static_cast<std::size_t>(slab - 1) * apart;
+        part.ldc = p.n;
+        part.beta = 0;
       }
-    } else {
-      for (std::size_t p = 0; p < k; ++p) {
-        const T factor = alpha * a[i * a_row + p * a_column];
-        for (std::size_t j = 0; j < n; ++j) row[j] += factor * b[p * ldb + j];
-      }
+      library_product(part);
     }
+    const Slabs columns(p.n, slabs.count);
+#pragma omp for schedule(static, 1)
+    for (int slab = 0; slab < columns.count; ++slab)
+      for (std::size_t i = 0; i < p.m; ++i)
+        for (int from = 0; from + 1 < slabs.count; ++from) {
+          const T* const row = other + static_cast<std::size_t>(from) * apart + i * p.n;
+          for (std::size_t j = columns.edge(slab); j < columns.edge(slab + 1); ++j) p.c[i * p.ldc + j] += row[j];
+        }
+  }
+}
+
+// Splits a product among threads, each slab a product of its own for the library: their own ways to split lose up to
+// half of the second core where C is long or A has few rows. A thread takes the same rows of a large row-major matrix
+// whether it reads it (transposed or not) or makes it, since cores may be far apart: a weight matrix, its gradient and
+// its update then stay where they are.
+template <class T>
+void split_product(const detail::Product<T>& p, int threads) {
+  if (!p.transpose_a && !p.transpose_b && p.k >= 128 && 4 * p.m <= p.k) return split_terms(p, threads);
+  const bool by_columns = p.n > 4 * p.m;
+  const Slabs slabs(by_columns ? p.n : p.m, threads);
+#pragma omp parallel for num_threads(slabs.count) schedule(static, 1)
+  for (int slab = 0; slab < slabs.count; ++slab) {
+    const std::size_t begin = slabs.edge(slab), end = slabs.edge(slab + 1);
+    library_product(by_columns ? p.columns(begin, end) : p.rows(begin, end));
   }
 }
 
@@ -115,11 +173,12 @@ struct Operand {
   }
 };
 
-Shape broadcast_lead(const Operand& a, const Operand& b, const std::string& shapes) {
+template <class Text>
+Shape broadcast_lead(const Operand& a, const Operand& b, const Text& shapes) {
   for (std::size_t i = 1; i <= std::min(a.lead.size(), b.lead.size()); ++i) {
     const std::size_t x = a.lead[a.lead.size() - i], y = b.lead[b.lead.size() - i];
     if (x != y && x != 1 && y != 1)
-      fail<ShapeError>("matmul", "leading axes do not broadcast: ", shapes, ", ", x, " vs ", y);
+      fail<ShapeError>("matmul", "leading axes do not broadcast: ", shapes(), ", ", x, " vs ", y);
   }
   return broadcast_shape("matmul", a.lead, b.lead);
 }
@@ -127,6 +186,14 @@ Shape broadcast_lead(const Operand& a, const Operand& b, const std::string& shap
 }  // namespace
 
 std::uint64_t products() noexcept { return product_count.load(std::memory_order_relaxed); }
+
+GemmProvider gemm_provider() noexcept { return use_onednn ? GemmProvider::onednn : GemmProvider::openblas; }
+
+bool set_gemm_provider(GemmProvider provider) noexcept {
+  if (provider == GemmProvider::onednn && !detail::onednn_here()) return false;
+  use_onednn = provider == GemmProvider::onednn;
+  return true;
+}
 
 int openblas_parallel() noexcept { return openblas_get_parallel(); }
 
@@ -140,29 +207,32 @@ void gemm(bool transpose_a, bool transpose_b, std::size_t m, std::size_t n, std:
   check_leading("a", lda, transpose_a ? m : k);
   check_leading("b", ldb, transpose_b ? k : n);
   const double work = static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
-  if (work <= kDirect) return direct(transpose_a, transpose_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+  const detail::Product<T> product{transpose_a, transpose_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc};
+  if (work <= kDirect) return detail::direct_product(product);
 
   constexpr int limit = std::numeric_limits<int>::max();
   const std::size_t largest = std::max({m, n, k, lda, ldb, ldc});
   if (largest > static_cast<std::size_t>(limit))
     fail<ShapeError>("gemm", "sizes and leading dimensions must be at most ", limit, " but got ", largest,
                      "; split the product");
-  const auto narrow = [](std::size_t size) { return static_cast<int>(size); };
+  // With its own threads OpenBLAS must not be called from several of ours.
+  static const bool splits = openblas_get_parallel() != 1;
+  const int threads = omp_in_parallel() ? 1 : omp_get_max_threads();
+  if (splits && threads > 1 && work >= kOneThread) return split_product(product, threads);
   const OneThread guard(work < kOneThread);
-  blas(transpose_a ? CblasTrans : CblasNoTrans, transpose_b ? CblasTrans : CblasNoTrans, narrow(m), narrow(n),
-       narrow(k), alpha, a, narrow(lda), b, narrow(ldb), beta, c, narrow(ldc));
+  library_product(product);
 }
 
 template <class T>
 Array<T> matmul(const Array<T>& a, const Array<T>& b, bool transpose_a, bool transpose_b) {
-  const std::string shapes = "lhs " + to_string(a.shape()) + " x rhs " + to_string(b.shape());
+  const auto shapes = [&] { return "lhs " + to_string(a.shape()) + " x rhs " + to_string(b.shape()); };
   if (a.dimension() == 0 || b.dimension() == 0)
-    fail<ShapeError>("matmul", "needs at least one axis on each side: ", shapes, "; multiply by a number with *");
+    fail<ShapeError>("matmul", "needs at least one axis on each side: ", shapes(), "; multiply by a number with *");
   if ((transpose_a && a.dimension() == 1) || (transpose_b && b.dimension() == 1))
-    fail<ShapeError>("matmul", "an operand with one axis cannot be transposed: ", shapes);
+    fail<ShapeError>("matmul", "an operand with one axis cannot be transposed: ", shapes());
   const Operand lhs(a.shape(), transpose_a, true), rhs(b.shape(), transpose_b, false);
   if (lhs.columns != rhs.rows)
-    fail<ShapeError>("matmul", "inner sizes differ: ", shapes, ", ", lhs.columns, " vs ", rhs.rows);
+    fail<ShapeError>("matmul", "inner sizes differ: ", shapes(), ", ", lhs.columns, " vs ", rhs.rows);
   const Shape lead = broadcast_lead(lhs, rhs, shapes);
 
   Shape shape = lead;

@@ -38,6 +38,17 @@ auto matmul(const xt::xexpression<A>& a, const xt::xexpression<B>& b, bool trans
 /// How many calls of `gemm` this process has made, from all threads; for tests that count products.
 std::uint64_t products() noexcept;
 
+/// The library behind `gemm`. OpenBLAS does every product, or all that a fixed table of shapes leaves it: with oneDNN
+/// built in (CMake: XGRAD_ONEDNN) and AVX-512, float products large enough go there.
+enum class GemmProvider { openblas, onednn };
+
+/// What products run on now; at first oneDNN where that is built in and pays.
+GemmProvider gemm_provider() noexcept;
+
+/// Chooses for the whole process, for tests and benchmarks: results of the two differ in the last bits. Returns false,
+/// and changes nothing, when oneDNN is asked for and is not built in or would not pay on this processor.
+bool set_gemm_provider(GemmProvider provider) noexcept;
+
 /// Which build of OpenBLAS runs: 0 sequential, 1 its own threads, 2 OpenMP (shares the pool with our kernels).
 int openblas_parallel() noexcept;
 

@@ -1,6 +1,8 @@
 #include <gtest/gtest.h>
 #include <omp.h>
 
+#include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <filesystem>
 #include <limits>
@@ -38,7 +40,7 @@ class Linalg : public testing::Test {
       for (std::size_t j = ldb - gap; j < ldb; ++j) b(i, j) = nan;
     auto c = old;
     xgrad::gemm<T>(ta, tb, m, n, k, alpha, a.data(), lda, b.data(), ldb, beta, c.data(), ldc);
-    const double bar = 8 * kEpsilon<T> * std::sqrt(double(k + 1)) * (std::abs(double(alpha)) + 1) * 2;
+    const double bar = 8 * kEpsilon<T> * std::sqrt(double(k + 1)), smallest_scale = 2 * (std::abs(double(alpha)) + 1);
     for (std::size_t i = 0; i < m; ++i) {
       for (std::size_t j = 0; j < n; ++j) {
         long double want = 0;
@@ -46,7 +48,8 @@ class Linalg : public testing::Test {
           want += (long double)(ta ? a(p, i) : a(i, p)) * (long double)(tb ? b(j, p) : b(p, j));
         want *= alpha;
         if (beta != T(0)) want += (long double)(beta)*old(i, j);
-        ASSERT_NEAR(double(c(i, j)), double(want), bar) << m << 'x' << n << 'x' << k << " flags " << ta << tb;
+        ASSERT_NEAR(double(c(i, j)), double(want), bar * std::max(smallest_scale, std::abs(double(want))))
+            << m << 'x' << n << 'x' << k << " flags " << ta << tb;
       }
       for (std::size_t j = n; j < ldc; ++j)
         ASSERT_TRUE(c(i, j) == old(i, j) || (c(i, j) != c(i, j) && old(i, j) != old(i, j))) << "wrote past a row";
@@ -88,6 +91,93 @@ TYPED_TEST(Linalg, GemmOnSeveralThreadsAndTheSettingIsKept) {
   this->check(true, false, 20, 20, 20, TypeParam(1), TypeParam(0), 0);
   EXPECT_EQ(omp_get_max_threads(), 2);
   omp_set_num_threads(before);
+}
+
+// Shapes on both sides of every entry of the tables that choose between our kernels, oneDNN and OpenBLAS, and of the
+// slabs that threads take.
+TYPED_TEST(Linalg, GemmByEveryProviderOnEveryNumberOfThreads) {
+  struct Sizes {
+    std::size_t m, n, k;
+  };
+  const struct Restore {
+    int threads = omp_get_max_threads();
+    xgrad::GemmProvider provider = xgrad::gemm_provider();
+    ~Restore() {
+      omp_set_num_threads(threads);
+      xgrad::set_gemm_provider(provider);
+    }
+  } restore;
+  for (const auto provider : {xgrad::GemmProvider::openblas, xgrad::GemmProvider::onednn}) {
+    if (!xgrad::set_gemm_provider(provider)) continue;
+    for (const int threads : {1, 3}) {
+      omp_set_num_threads(threads);
+      for (const auto& s : {Sizes{1, 300, 257},
+                            {3, 7, 256},
+                            {20, 130, 300},
+                            {32, 33, 259},
+                            {33, 17, 300},
+                            {300, 130, 20},
+                            {131, 29, 32},
+                            {31, 130, 33},
+                            {150, 160, 170},
+                            {33, 300, 310},
+                            {300, 17, 1023},
+                            {20, 600, 300}}) {
+        for (const bool ta : {false, true})
+          for (const bool tb : {false, true})
+            for (const TypeParam beta : {TypeParam(0), TypeParam(0.5)})
+              this->check(ta, tb, s.m, s.n, s.k, beta == 0 ? TypeParam(1) : TypeParam(-2), beta, s.m == 20 ? 0 : 3);
+        if (this->HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
+TYPED_TEST(Linalg, GemmIsEqualFromRunToRun) {
+  using T = TypeParam;
+  const auto a = Rng(1).normal<T>({250, 300}), b = Rng(2).normal<T>({310, 300}), few = Rng(3).normal<T>({20, 300});
+  const auto first = xgrad::matmul(a, b, false, true), first_few = xgrad::matmul(few, b, false, true);
+  for (int run = 0; run < 20; ++run) {
+    EXPECT_EQ(xgrad::matmul(a, b, false, true), first);
+    EXPECT_EQ(xgrad::matmul(few, b, false, true), first_few);
+  }
+}
+
+TYPED_TEST(Linalg, GemmFromSeveralThreadsAtOnce) {
+  using T = TypeParam;
+  const auto a = Rng(1).normal<T>({250, 300}), b = Rng(2).normal<T>({310, 300});
+  const auto want = xgrad::matmul(a, b, false, true);
+  std::atomic<int> wrong{0};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([&] {
+      for (int i = 0; i < 5; ++i)
+        if (xgrad::matmul(a, b, false, true) != want) ++wrong;
+    });
+  for (auto& thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0);
+}
+
+// More shapes than a thread remembers primitives for: what it forgot it makes again.
+TEST(Gemm, MoreShapesThanOneDNNKeeps) {
+  const auto a = Rng(1).normal<float>({400, 100});
+  const auto product = [&](std::size_t rows) {
+    auto c = xgrad::empty<float>({rows, 400});
+    xgrad::gemm<float>(false, true, rows, 400, 100, 1, a.data(), 100, a.data(), 100, 0, c.data(), 400);
+    return c;
+  };
+  const auto first = product(100);
+  for (std::size_t rows = 60; rows < 400; ++rows) product(rows);
+  EXPECT_EQ(product(100), first);
+}
+
+TEST(Gemm, ProviderIsSetAndRefused) {
+  const auto before = xgrad::gemm_provider();
+  EXPECT_TRUE(xgrad::set_gemm_provider(xgrad::GemmProvider::openblas));
+  EXPECT_EQ(xgrad::gemm_provider(), xgrad::GemmProvider::openblas);
+  const bool there = xgrad::set_gemm_provider(xgrad::GemmProvider::onednn);
+  EXPECT_EQ(there, before == xgrad::GemmProvider::onednn);
+  EXPECT_EQ(xgrad::gemm_provider(), before);
 }
 
 TYPED_TEST(Linalg, LIN_01_NoInnerSizeAndDirtyBuffers) {
