@@ -73,9 +73,7 @@ class ColumnSums {
 
   // Of one part: where the double sums and the T sums of a term are.
   double* total(std::size_t part, std::size_t term) { return sums_.data() + part * stride_ + term * width_; }
-  T* block(std::size_t part, std::size_t term) {
-    return reinterpret_cast<T*>(total(part, terms_)) + term * width_;
-  }
+  T* block(std::size_t part, std::size_t term) { return reinterpret_cast<T*>(total(part, terms_)) + term * width_; }
 
   void store(std::size_t term, T* to) {
     for (std::size_t j = 0; j < width_; ++j) {
@@ -138,6 +136,8 @@ struct Backward {
     const T a_mean = subtract_mean ? static_cast<T>(a_total / static_cast<double>(width)) : T(0);
     const T k = static_cast<T>(pull_of(product_total));
     T* const to = dx + i * width;
+    // A fused multiply-subtract would leave the rounding of a.
+    if (width == 1 && subtract_mean) return void(to[0] = (a_mean - a_mean) + (k - k));
 #pragma omp simd
     for (std::size_t j = 0; j < width; ++j) {
       const T a = kScaled ? d[j] * g[j] : d[j], xh = centred(v[j]) * scale;

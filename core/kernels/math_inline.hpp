@@ -40,8 +40,8 @@ XGRAD_INLINE inline float power_of_two(std::int32_t k) {
 XGRAD_INLINE inline float exp_of(float x) {
   const float high = 89.0f, low = -104.0f;  // beyond, inf and 0 in any case
   const float held = x > high ? high : x < low ? low : x;
-  const float shift = 12582912.0f;                         // 1.5 * 2^23: adding it rounds to a whole number
-  const float shifted = held * 1.44269504f + shift;        // 1 / log(2)
+  const float shift = 12582912.0f;                   // 1.5 * 2^23: adding it rounds to a whole number
+  const float shifted = held * 1.44269504f + shift;  // 1 / log(2)
   const float whole = shifted - shift;
   // log(2) in two parts, of which the first times `whole` is exact.
   const float r = (held - whole * 0.693359375f) + whole * 2.12194440e-4f;

@@ -53,9 +53,9 @@ double one(double) { return 1; }
 
 TEST(Math, ExpOfFloat) {
   each_instruction_set([] {
-    EXPECT_LE(worst([](float v) XGRAD_INLINE { return xgrad::detail::exp_of(v); }, [](double v) { return std::exp(v); },
-                    ulp),
-              1.5);
+    EXPECT_LE(
+        worst([](float v) XGRAD_INLINE { return xgrad::detail::exp_of(v); }, [](double v) { return std::exp(v); }, ulp),
+        1.5);
   });
 }
 
