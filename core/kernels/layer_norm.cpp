@@ -1,11 +1,10 @@
 #include "layer_norm.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
-#include <vector>
 
-#include "../memory.hpp"
-#include "parallel_inline.hpp"
+#include "columns_inline.hpp"
 
 namespace xgrad {
 
@@ -51,50 +50,6 @@ XGRAD_INLINE inline double squared_deviations(const T* x, std::size_t width, dou
 
 XGRAD_INLINE inline double deviation(double squares, std::size_t width) {
   return std::sqrt(squares / static_cast<double>(width - 1));
-}
-
-// Sums over rows of up to two terms a column. Rows are cut into at most 16 parts, by their number alone, so that the
-// result does not depend on the threads that share the parts out. Within a part, T sums over 32 rows are added up in
-// double. Parts lie a page apart: two threads never write to one cache line, nor to neighbours fetched together.
-template <class T>
-class ColumnSums {
- public:
-  ColumnSums(std::size_t rows, std::size_t width, std::size_t terms)
-      : rows_(rows),
-        width_(width),
-        part_((rows / 16 / kBlock + 1) * kBlock),
-        stride_((terms * width * (sizeof(double) + sizeof(T)) / 4096 + 2) * 4096 / sizeof(double)),
-        terms_(terms),
-        sums_(terms > 0 ? parts() * stride_ : 0) {}
-
-  static constexpr std::size_t kBlock = 32;
-  std::size_t parts() const { return (rows_ + part_ - 1) / part_; }
-  std::size_t first_row(std::size_t part) const { return std::min(rows_, part * part_); }
-
-  // Of one part: where the double sums and the T sums of a term are.
-  double* total(std::size_t part, std::size_t term) { return sums_.data() + part * stride_ + term * width_; }
-  T* block(std::size_t part, std::size_t term) { return reinterpret_cast<T*>(total(part, terms_)) + term * width_; }
-
-  void store(std::size_t term, T* to) {
-    for (std::size_t j = 0; j < width_; ++j) {
-      double sum = 0;
-      for (std::size_t part = 0; part < parts(); ++part) sum += total(part, term)[j];
-      to[j] = static_cast<T>(sum);
-    }
-  }
-
- private:
-  std::size_t rows_, width_, part_, stride_, terms_;
-  std::vector<double, memory::Allocator<double>> sums_;
-};
-
-// Adds what a block of rows has summed to the part's total, and starts the next block.
-template <class T>
-XGRAD_INLINE inline void flush(T* block, double* total, std::size_t width) {
-  for (std::size_t j = 0; j < width; ++j) {
-    total[j] += static_cast<double>(block[j]);
-    block[j] = 0;
-  }
 }
 
 // What one number costs, in nanoseconds.
@@ -146,36 +101,6 @@ struct Backward {
   }
 };
 
-// Runs row(i, gamma_sum, beta_sum) for all rows and stores the sums that are wanted.
-template <class T, class Row>
-void each_row_with_sums(std::size_t rows, std::size_t width, T* dgamma, T* dbeta, Row row) {
-  const bool wanted = dgamma || dbeta;
-  ColumnSums<T> sums(rows, width, wanted ? 2 : 0);
-  ColumnSums<T>* const s = &sums;
-  if (!wanted) {
-    parallel(rows, 1, kCost<T> * static_cast<double>(width), [=](std::size_t begin, std::size_t end) XGRAD_INLINE {
-      for (std::size_t i = begin; i < end; ++i) row(i, static_cast<T*>(nullptr), static_cast<T*>(nullptr));
-    });
-    return;
-  }
-  const double part_cost = kCost<T> * static_cast<double>(width) * static_cast<double>(sums.first_row(1));
-  parallel(sums.parts(), 1, part_cost, [=](std::size_t begin, std::size_t end) XGRAD_INLINE {
-    for (std::size_t part = begin; part < end; ++part) {
-      T *const gamma_sum = s->block(part, 0), *const beta_sum = s->block(part, 1);
-      std::fill(gamma_sum, gamma_sum + 2 * width, T(0));
-      const std::size_t first = s->first_row(part), last = s->first_row(part + 1);
-      for (std::size_t i = first; i < last; ++i) {
-        row(i, gamma_sum, beta_sum);
-        if ((i - first) % ColumnSums<T>::kBlock + 1 < ColumnSums<T>::kBlock && i + 1 < last) continue;
-        flush(gamma_sum, s->total(part, 0), width);
-        flush(beta_sum, s->total(part, 1), width);
-      }
-    }
-  });
-  if (dgamma) sums.store(0, dgamma);
-  if (dbeta) sums.store(1, dbeta);
-}
-
 }  // namespace
 
 template <class T>
@@ -209,7 +134,9 @@ void layer_norm_backward(const T* dy, const T* x, std::size_t rows, std::size_t 
                          const double* mean, const double* rstd, T* dx, T* dgamma, T* dbeta) {
   const Backward<T> backward{dy, x, gamma, width, dx};
   const double n = static_cast<double>(width);
-  each_row_with_sums(rows, width, dgamma, dbeta, [=](std::size_t i, T* gamma_sum, T* beta_sum) XGRAD_INLINE {
+  const std::array<T*, 2> sums{dgamma, dbeta};
+  detail::each_row_with_sums(rows, width, kCost<T>, sums, [=](std::size_t i, std::array<T*, 2> sum) XGRAD_INLINE {
+    T *const gamma_sum = sum[0], *const beta_sum = sum[1];
     const double r = rstd[i], m = mean[i];
     const auto pull = [=](double product) XGRAD_INLINE {
       if (form == NormForm::population) return product / n;
@@ -247,8 +174,9 @@ void rms_norm_backward(const T* dy, const T* x, std::size_t rows, std::size_t wi
                        T* dx, T* dgamma) {
   const Backward<T> backward{dy, x, gamma, width, dx};
   const double n = static_cast<double>(width);
-  const auto nothing = static_cast<T*>(nullptr);
-  each_row_with_sums(rows, width, dgamma, nothing, [=](std::size_t i, T* gamma_sum, T* beta_sum) XGRAD_INLINE {
+  const std::array<T*, 2> sums{dgamma, nullptr};
+  detail::each_row_with_sums(rows, width, kCost<T>, sums, [=](std::size_t i, std::array<T*, 2> sum) XGRAD_INLINE {
+    T *const gamma_sum = sum[0], *const beta_sum = sum[1];
     const auto pull = [=](double product) XGRAD_INLINE { return product / n; };
     const auto itself = [](T v) XGRAD_INLINE { return v; };
     const T scale = static_cast<T>(rrms[i]);

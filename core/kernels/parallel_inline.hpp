@@ -15,7 +15,9 @@
 #include <algorithm>
 #include <cstddef>
 #include <limits>
+#include <vector>
 
+#include "../memory.hpp"
 #include "dispatch.hpp"
 
 #define XGRAD_INLINE __attribute__((always_inline))
@@ -81,6 +83,22 @@ XGRAD_INLINE inline double lane_sum(std::size_t n, F f) {
     total += static_cast<double>(part);
   }
   return total;
+}
+
+/// lane_sum over many numbers, shared out to threads in blocks of 4096 that are then added in pairs: the error stays
+/// flat, and the threads do not show.
+template <class T, class F>
+double parallel_sum(std::size_t n, double cost, F f) {
+  constexpr std::size_t block = 4096;
+  std::vector<double, memory::Allocator<double>> sums((n + block - 1) / block, 0.0);
+  double* const to = sums.data();
+  parallel(n, block, cost, [=](std::size_t begin, std::size_t end) XGRAD_INLINE {
+    for (std::size_t i = begin; i < end; i += block)
+      to[i / block] = lane_sum<T>(std::min(block, end - i), [=](std::size_t j) XGRAD_INLINE { return f(i + j); });
+  });
+  for (std::size_t left = sums.size(); left > 1; left = (left + 1) / 2)
+    for (std::size_t i = 0; i < left / 2; ++i) sums[i] += sums[left - 1 - i];
+  return sums.empty() ? 0 : sums[0];
 }
 
 /// The largest of n numbers; NaN is passed over, and -inf is what remains when there is no other.
