@@ -1,5 +1,6 @@
 #include "accumulate.hpp"
 
+#include "kernels/parallel_inline.hpp"
 #include "record.hpp"
 
 namespace xgrad {
@@ -55,9 +56,12 @@ Variable<T> place_rows(const Variable<T>& x, const Index& rows, const Shape& sha
 template <class T>
 void add_in_place(Array<T>& target, const Array<T>& g) {
   check_shape("add_in_place", "what is added", target.shape(), g.shape());
-  T* to = target.data();
-  const T* from = g.data();
-  for (std::size_t i = 0; i < g.size(); ++i) to[i] += from[i];
+  T* const to = target.data();
+  const T* const from = g.data();
+  detail::parallel(g.size(), 1024, 0.15, [=](std::size_t begin, std::size_t end) XGRAD_INLINE {
+#pragma omp simd
+    for (std::size_t i = begin; i < end; ++i) to[i] += from[i];
+  });
 }
 
 #define XGRAD_INSTANTIATE(T)                                                       \

@@ -14,15 +14,19 @@ double checked(const char* who, double p) {
 }  // namespace
 
 template <class T>
+Variable<T> dropout(const Variable<T>& x, double p, std::uint64_t key) {
+  checked("dropout", p);
+  if (p == 0) return x;
+  return record<T>("dropout", {x}, saves::nothing, xgrad::dropout(x.value(), p, key), [p, key](auto& b) {
+    if (b.needs(0)) b.add(0, xgrad::dropout(b.grad(), p, key));
+  });
+}
+
+template <class T>
 Variable<T> dropout(const Variable<T>& x, double p, Rng& rng, bool training) {
   checked("dropout", p);
   if (!training || p == 0) return x;
-  Array<T> mask = rng.bernoulli<T>(x.shape(), 1 - p);
-  const T kept = p < 1 ? static_cast<T>(1 / (1 - p)) : T(0);
-  for (std::size_t i = 0; i < mask.size(); ++i) mask.data()[i] *= kept;
-  Array<T> y = x.value() * mask;
-  return record<T>("dropout", {x}, saves::nothing, std::move(y),
-                   [mask = std::move(mask)](auto& b) { b.add(0, b.grad() * mask); });
+  return xgrad::dropout(x, p, rng.next());
 }
 
 template <class T>
@@ -38,8 +42,9 @@ void Dropout<T>::visit(Visitor<T>& v) {
   v("rng", rng);
 }
 
-#define XGRAD_INSTANTIATE(T)                                            \
-  template Variable<T> dropout(const Variable<T>&, double, Rng&, bool); \
+#define XGRAD_INSTANTIATE(T)                                               \
+  template Variable<T> dropout(const Variable<T>&, double, std::uint64_t); \
+  template Variable<T> dropout(const Variable<T>&, double, Rng&, bool);    \
   template class Dropout<T>;
 XGRAD_INSTANTIATE(float)
 XGRAD_INSTANTIATE(double)

@@ -1,16 +1,23 @@
 // Dropout: numbers set to 0 at random while training. Srivastava et al. 2014, in the inverted form.
 #pragma once
 
+#include "../core/kernels/dropout.hpp"
 #include "../core/module.hpp"
 
 namespace xgrad {
 
 /// Each number is 0 with probability p, else x / (1 - p), so that the mean stays; p = 1 gives zeros.
 ///
-/// With `training` off or p = 0 it is x itself, and no random number is used. The mask depends on the generator and
-/// shape alone, and is the same in float and double. Throws std::invalid_argument unless p is in [0, 1].
+/// With `training` off or p = 0 it is x itself, and no random number is used; else the generator goes on by one block,
+/// whatever the shape. The mask depends on the generator and the position alone, and is the same in float and double;
+/// p counts to a multiple of 2^-16. No mask is stored: backward makes it again. Throws std::invalid_argument unless p
+/// is in [0, 1].
 template <class T>
 Variable<T> dropout(const Variable<T>& x, double p, Rng& rng, bool training = true);
+
+/// The same with the mask that belongs to a key (see kernels/dropout.hpp), such as `rng.next()`.
+template <class T>
+Variable<T> dropout(const Variable<T>& x, double p, std::uint64_t key);
 
 /// `dropout` in training mode, the identity in evaluation mode.
 ///

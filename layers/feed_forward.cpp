@@ -1,6 +1,7 @@
 #include "feed_forward.hpp"
 
-#include "../core/ops/activation.hpp"
+#include "../core/ops/product.hpp"
+#include "bias_activation.hpp"
 #include "last_axes.hpp"
 
 namespace xgrad {
@@ -40,19 +41,18 @@ LinearOptions second(const FeedForwardOptions& given) {
   return linear_options(o, o.d_ff, o.d_model, init::xavier_normal(0.02));
 }
 
-template <class T>
-Variable<T> activate(Activation a, const Variable<T>& x) {
+Nonlinearity nonlinearity(Activation a) {
   switch (a) {
     case Activation::relu:
-      return xgrad::relu(x);
+      return Nonlinearity::relu;
     case Activation::gelu:
     case Activation::geglu:
-      return xgrad::gelu(x);
+      return Nonlinearity::gelu;
     case Activation::gelu_tanh:
-      return xgrad::gelu_tanh(x);
+      return Nonlinearity::gelu_tanh;
     case Activation::silu:
     case Activation::swiglu:
-      return xgrad::silu(x);
+      return Nonlinearity::silu;
   }
   fail<std::invalid_argument>("FeedForward", "unknown activation ", static_cast<int>(a));
 }
@@ -71,9 +71,13 @@ FeedForward<T>::FeedForward(const FeedForwardOptions& options, Rng& rng)
 template <class T>
 Variable<T> FeedForward<T>::operator()(const Variable<T>& x) {
   detail::check_last_axes("FeedForward", {linear1.weight.shape().back()}, x.shape());
-  const Variable<T> hidden =
-      linear_gate ? activate(activation_, (*linear_gate)(x)) * linear1(x) : activate(activation_, linear1(x));
-  return linear2(dropout(hidden));
+  const Nonlinearity f = nonlinearity(activation_);
+  if (linear_gate)
+    return linear2(dropout(bias_activation(xgrad::linear(x, linear_gate->weight), linear_gate->bias, f) * linear1(x)));
+  // Bias, activation and dropout in one pass, with the mask that `dropout` would make.
+  const double p = dropout.is_training() ? dropout.p() : 0;
+  const std::uint64_t key = p > 0 ? dropout.rng.next() : 0;
+  return linear2(bias_activation(xgrad::linear(x, linear1.weight), linear1.bias, f, p, key));
 }
 
 template <class T>

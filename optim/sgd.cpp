@@ -1,5 +1,7 @@
 #include "sgd.hpp"
 
+#include "../core/kernels/parallel_inline.hpp"
+
 namespace xgrad {
 
 template <class T>
@@ -21,23 +23,30 @@ void SGD<T>::update(Array<T>& value, const Array<T>& grad, Slot& slot) {
   const T lr = static_cast<T>(slot.lr), decay = static_cast<T>(slot.weight_decay);
   const T momentum = static_cast<T>(options_.momentum), kept = static_cast<T>(1 - options_.dampening);
   const bool nesterov = options_.nesterov;
-  T* w = value.data();
-  const T* g = grad.data();
+  T* const w = value.data();
+  const T* const g = grad.data();
+  constexpr double cost = 0.3;  // of a number, in nanoseconds
   // The branches do not change within a loop; the compiler takes them out.
-  const auto direction = [&](std::size_t i) { return decay == T(0) ? g[i] : g[i] + decay * w[i]; };
+  const auto direction = [=](std::size_t i) XGRAD_INLINE { return decay == T(0) ? g[i] : g[i] + decay * w[i]; };
 
   if (momentum == T(0)) {
-    for (std::size_t i = 0; i < n; ++i) w[i] -= lr * direction(i);
+    detail::parallel(n, 1024, cost, [=](std::size_t begin, std::size_t end) XGRAD_INLINE {
+#pragma omp simd
+      for (std::size_t i = begin; i < end; ++i) w[i] -= lr * direction(i);
+    });
     return;
   }
   const bool first = slot.buffers.empty();
   if (first) slot.buffers.push_back(empty<T>(value.shape()));
-  T* v = slot.buffers[0].data();
-  for (std::size_t i = 0; i < n; ++i) {
-    const T d = direction(i);
-    v[i] = first ? d : momentum * v[i] + kept * d;
-    w[i] -= lr * (nesterov ? d + momentum * v[i] : v[i]);
-  }
+  T* const v = slot.buffers[0].data();
+  detail::parallel(n, 1024, 1.5 * cost, [=](std::size_t begin, std::size_t end) XGRAD_INLINE {
+#pragma omp simd
+    for (std::size_t i = begin; i < end; ++i) {
+      const T d = direction(i), u = first ? d : momentum * v[i] + kept * d;
+      v[i] = u;
+      w[i] -= lr * (nesterov ? d + momentum * u : u);
+    }
+  });
 }
 
 #define XGRAD_INSTANTIATE(T) template class SGD<T>;

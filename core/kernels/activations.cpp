@@ -1,4 +1,6 @@
 // The activations of elementwise.hpp.
+#include "activations_inline.hpp"
+
 #include <cmath>
 
 #include "broadcast_inline.hpp"
@@ -6,119 +8,136 @@
 
 namespace xgrad {
 
-using detail::map;
+using detail::vector_map;
 
 namespace {
 
-constexpr double kInverseSqrt2 = 0.70710678118654752440;    // 1 / sqrt(2)
-constexpr double kInverseSqrt2Pi = 0.39894228040143267794;  // 1 / sqrt(2 pi)
-constexpr double kSqrt2OverPi = 0.79788456080286535588;     // sqrt(2 / pi)
-constexpr double kCubic = 0.044715;
-
-// e^-|x| is at most 1, so neither branch overflows or loses digits.
-template <class T>
-T logistic(T x) {
-  const T e = std::exp(-std::abs(x));
-  return (x < 0 ? e : T(1)) / (T(1) + e);
+template <class A, class T>
+Array<T> value_of(const Array<T>& x) {
+  return vector_map(x, detail::cost_of<T>(A::cost), [](T v) XGRAD_INLINE { return A::value(v); });
 }
 
-template <class T>
-T pdf(T x) {
-  return T(kInverseSqrt2Pi) * std::exp(T(-0.5) * x * x);
+template <class A, class T>
+Array<T> slope_of(const Array<T>& x) {
+  return vector_map(x, detail::cost_of<T>(1.5 * A::cost), [](T v) XGRAD_INLINE { return A::slope(v); });
 }
 
-template <class T>
-T cdf(T x) {
-  return T(0.5) * std::erfc(T(-kInverseSqrt2) * x);
-}
-
-// x * factor where the factor wins against an infinite x.
-template <class T>
-T damped(T x, T factor) {
-  return factor == 0 ? T(0) : x * factor;
-}
-
-// gelu_tanh is x sigmoid(2 u), since (1 + tanh u) / 2 = sigmoid(2 u), which keeps its digits far below 0.
-template <class T>
-T twice_u(T x) {
-  return T(2 * kSqrt2OverPi) * (x + T(kCubic) * x * x * x);
+template <class A, class T>
+Array<T> backward_of(const char* who, const Array<T>& g, const Array<T>& x) {
+  check_shape(who, "the gradient", x.shape(), g.shape());
+  return vector_map(g, x, detail::cost_of<T>(1.5 * A::cost), [](T d, T v) XGRAD_INLINE { return d * A::slope(v); });
 }
 
 }  // namespace
 
 template <class T>
 Array<T> sigmoid(const Array<T>& x) {
-  return map(x, [](T v) { return logistic(v); });
+  return vector_map(x, detail::cost_of<T>(0.6), [](T v) XGRAD_INLINE { return detail::logistic(v); });
 }
 
 template <class T>
 Array<T> softplus(const Array<T>& x) {
-  return map(x, [](T v) { return (v > 0 ? v : T(0)) + std::log1p(std::exp(-std::abs(v))); });
+  return detail::map(x, [](T v) { return (v > 0 ? v : T(0)) + std::log1p(std::exp(-std::abs(v))); });
 }
 
 template <class T>
 Array<T> relu(const Array<T>& x) {
-  return map(x, [](T v) { return v <= 0 ? T(0) : v; });  // this way round NaN stays
+  return value_of<detail::Relu>(x);
 }
 
 template <class T>
 Array<T> gelu(const Array<T>& x) {
-  return map(x, [](T v) { return damped(v, cdf(v)); });
+  return value_of<detail::Gelu>(x);
 }
 
 template <class T>
 Array<T> gelu_grad(const Array<T>& x) {
-  return map(x, [](T v) { return cdf(v) + damped(v, pdf(v)); });
+  return slope_of<detail::Gelu>(x);
+}
+
+template <class T>
+Array<T> gelu_backward(const Array<T>& g, const Array<T>& x) {
+  return backward_of<detail::Gelu>("gelu_backward", g, x);
 }
 
 template <class T>
 Array<T> gelu_tanh(const Array<T>& x) {
-  return map(x, [](T v) { return damped(v, logistic(twice_u(v))); });
+  return value_of<detail::GeluTanh>(x);
 }
 
 template <class T>
 Array<T> gelu_tanh_grad(const Array<T>& x) {
-  return map(x, [](T v) {
-    const T s = logistic(twice_u(v)), rest = logistic(-twice_u(v));
-    const T slope = T(2 * kSqrt2OverPi) * (T(1) + T(3 * kCubic) * v * v);  // of 2 u
-    return s + damped(v * slope, s * rest);
-  });
+  return slope_of<detail::GeluTanh>(x);
+}
+
+template <class T>
+Array<T> gelu_tanh_backward(const Array<T>& g, const Array<T>& x) {
+  return backward_of<detail::GeluTanh>("gelu_tanh_backward", g, x);
 }
 
 template <class T>
 Array<T> silu(const Array<T>& x) {
-  return map(x, [](T v) { return damped(v, logistic(v)); });
+  return value_of<detail::Silu>(x);
 }
 
 template <class T>
 Array<T> silu_grad(const Array<T>& x) {
-  return map(x, [](T v) {
-    const T s = logistic(v);
-    return s + damped(v, s * logistic(-v));
+  return slope_of<detail::Silu>(x);
+}
+
+template <class T>
+Array<T> silu_backward(const Array<T>& g, const Array<T>& x) {
+  return backward_of<detail::Silu>("silu_backward", g, x);
+}
+
+template <class T>
+Array<T> relu_backward(const Array<T>& g, const Array<T>& y) {
+  check_shape("relu_backward", "the gradient", y.shape(), g.shape());
+  return vector_map(g, y, detail::cost_of<T>(0.2), [](T d, T v) XGRAD_INLINE {
+    const T slope = detail::Relu::slope(v);
+    return slope == 0 ? T(0) : d * slope;
   });
 }
 
 template <class T>
-Array<T> normal_pdf(const Array<T>& x) {
-  return map(x, [](T v) { return pdf(v); });
+Array<T> sigmoid_backward(const Array<T>& g, const Array<T>& y) {
+  check_shape("sigmoid_backward", "the gradient", y.shape(), g.shape());
+  return vector_map(g, y, detail::cost_of<T>(0.2), [](T d, T v) XGRAD_INLINE { return d * v * (T(1) - v); });
 }
 
 template <class T>
-Array<T> normal_cdf(const Array<T>& x) {
-  return map(x, [](T v) { return cdf(v); });
+Array<T> tanh_backward(const Array<T>& g, const Array<T>& y) {
+  check_shape("tanh_backward", "the gradient", y.shape(), g.shape());
+  return vector_map(g, y, detail::cost_of<T>(0.2), [](T d, T v) XGRAD_INLINE { return d * (T(1) - v * v); });
 }
 
-#define XGRAD_INSTANTIATE(T)                         \
-  template Array<T> sigmoid(const Array<T>&);        \
-  template Array<T> softplus(const Array<T>&);       \
-  template Array<T> relu(const Array<T>&);           \
-  template Array<T> gelu(const Array<T>&);           \
-  template Array<T> gelu_grad(const Array<T>&);      \
-  template Array<T> gelu_tanh(const Array<T>&);      \
-  template Array<T> gelu_tanh_grad(const Array<T>&); \
-  template Array<T> silu(const Array<T>&);           \
-  template Array<T> silu_grad(const Array<T>&);      \
-  template Array<T> normal_pdf(const Array<T>&);     \
+template <class T>
+Array<T> normal_pdf(const Array<T>& x) {
+  return vector_map(x, detail::cost_of<T>(0.6), [](T v) XGRAD_INLINE { return detail::normal_pdf_of(v); });
+}
+
+template <class T>
+Array<T> normal_cdf(const Array<T>& x) {  // to the last digits, also far below 0, unlike the one in gelu
+  return detail::map(x, [](T v) { return T(0.5) * std::erfc(T(-0.70710678118654752440) * v); });
+}
+
+#define XGRAD_INSTANTIATE(T)                                              \
+  template Array<T> sigmoid(const Array<T>&);                             \
+  template Array<T> softplus(const Array<T>&);                            \
+  template Array<T> relu(const Array<T>&);                                \
+  template Array<T> gelu(const Array<T>&);                                \
+  template Array<T> gelu_grad(const Array<T>&);                           \
+  template Array<T> gelu_backward(const Array<T>&, const Array<T>&);      \
+  template Array<T> gelu_tanh(const Array<T>&);                           \
+  template Array<T> gelu_tanh_grad(const Array<T>&);                      \
+  template Array<T> gelu_tanh_backward(const Array<T>&, const Array<T>&); \
+  template Array<T> silu(const Array<T>&);                                \
+  template Array<T> silu_grad(const Array<T>&);                           \
+  template Array<T> silu_backward(const Array<T>&, const Array<T>&);      \
+  template Array<T> relu_backward(const Array<T>&, const Array<T>&);      \
+  template Array<T> sigmoid_backward(const Array<T>&, const Array<T>&);   \
+  template Array<T> tanh_backward(const Array<T>&, const Array<T>&);      \
+  template Array<T> normal_pdf(const Array<T>&);                          \
   template Array<T> normal_cdf(const Array<T>&);
 XGRAD_INSTANTIATE(float)
 XGRAD_INSTANTIATE(double)

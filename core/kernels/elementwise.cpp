@@ -2,15 +2,17 @@
 
 #include <cmath>
 
+#include "activations_inline.hpp"
 #include "broadcast_inline.hpp"
 
 namespace xgrad {
 
 using detail::map;
+using detail::vector_map;
 
 template <class T>
 Array<T> exp(const Array<T>& x) {
-  return map(x, [](T v) { return std::exp(v); });
+  return vector_map(x, detail::cost_of<T>(0.5), [](T v) XGRAD_INLINE { return detail::exp_of(v); });
 }
 
 template <class T>
@@ -30,22 +32,22 @@ Array<T> expm1(const Array<T>& x) {
 
 template <class T>
 Array<T> sqrt(const Array<T>& x) {
-  return map(x, [](T v) { return std::sqrt(v); });
+  return vector_map(x, 0.3, [](T v) XGRAD_INLINE { return std::sqrt(v); });
 }
 
 template <class T>
 Array<T> rsqrt(const Array<T>& x) {
-  return map(x, [](T v) { return T(1) / std::sqrt(v); });
+  return vector_map(x, 0.4, [](T v) XGRAD_INLINE { return T(1) / std::sqrt(v); });
 }
 
 template <class T>
 Array<T> abs(const Array<T>& x) {
-  return map(x, [](T v) { return std::abs(v); });
+  return vector_map(x, 0.2, [](T v) XGRAD_INLINE { return std::abs(v); });
 }
 
 template <class T>
 Array<T> square(const Array<T>& x) {
-  return map(x, [](T v) { return v * v; });
+  return vector_map(x, 0.2, [](T v) XGRAD_INLINE { return v * v; });
 }
 
 template <class T>
@@ -65,7 +67,7 @@ Array<T> cos(const Array<T>& x) {
 
 template <class T>
 Array<T> tanh(const Array<T>& x) {
-  return map(x, [](T v) { return std::tanh(v); });
+  return vector_map(x, detail::cost_of<T>(0.6), [](T v) XGRAD_INLINE { return detail::tanh_of(v); });
 }
 
 template <class T>

@@ -96,6 +96,32 @@ Array<T> silu(const Array<T>& x);
 template <class T>
 Array<T> silu_grad(const Array<T>& x);
 
+// Gradients in one pass, from the gradient g of the result and the input x or result y; g must have their shape.
+
+/// g where y > 0, else 0.
+template <class T>
+Array<T> relu_backward(const Array<T>& g, const Array<T>& y);
+
+/// g y (1 - y).
+template <class T>
+Array<T> sigmoid_backward(const Array<T>& g, const Array<T>& y);
+
+/// g (1 - y^2).
+template <class T>
+Array<T> tanh_backward(const Array<T>& g, const Array<T>& y);
+
+/// g gelu_grad(x).
+template <class T>
+Array<T> gelu_backward(const Array<T>& g, const Array<T>& x);
+
+/// g gelu_tanh_grad(x).
+template <class T>
+Array<T> gelu_tanh_backward(const Array<T>& g, const Array<T>& x);
+
+/// g silu_grad(x).
+template <class T>
+Array<T> silu_backward(const Array<T>& g, const Array<T>& x);
+
 /// Density of the standard normal distribution, exp(-x^2/2) / sqrt(2 pi).
 template <class T>
 Array<T> normal_pdf(const Array<T>& x);

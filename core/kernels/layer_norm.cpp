@@ -1,51 +1,105 @@
 #include "layer_norm.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
-#include <vector>
 
-#include "../memory.hpp"
-#include "sum_inline.hpp"
+#include "columns_inline.hpp"
 
 namespace xgrad {
 
 namespace {
 
-using detail::sum_of;
+using detail::lane_sum;
+using detail::parallel;
 
 // x - mean in T, with the digits of the double mean: the first difference is all but exact, and `low` is what the mean
 // loses when rounded to T (0 for double).
 template <class T>
 struct Centre {
-  explicit Centre(double mean) : high(static_cast<T>(mean)), low(static_cast<T>(mean - static_cast<double>(high))) {}
-  T operator()(T x) const { return (x - high) - low; }
+  XGRAD_INLINE explicit Centre(double mean)
+      : high(static_cast<T>(mean)), low(static_cast<T>(mean - static_cast<double>(high))) {}
+  XGRAD_INLINE T operator()(T x) const { return (x - high) - low; }
   T high, low;
 };
 
 // Summed relative to the first number: a constant row has exactly its mean, and a common offset costs no digits.
 template <class T>
-double mean_of(const T* x, std::size_t width) {
+XGRAD_INLINE inline double mean_of(const T* x, std::size_t width) {
   const double first = static_cast<double>(x[0]);
-  return first + sum_of(width, [x, first](std::size_t j) { return static_cast<double>(x[j]) - first; }) /
-                     static_cast<double>(width);
+  const auto offset = [=](std::size_t j) XGRAD_INLINE { return static_cast<double>(x[j]) - first; };
+  return first + lane_sum<double>(width, offset) / static_cast<double>(width);
 }
 
-template <class T>
-double squared_deviations(const T* x, std::size_t width, double mean) {
-  return sum_of(width, [x, mean](std::size_t j) {
-    const double d = static_cast<double>(x[j]) - mean;
-    return d * d;
+// sum f(j)^2 in T; in double where that overflows.
+template <class T, class F>
+XGRAD_INLINE inline double sum_of_squares(std::size_t width, F f) {
+  const double total = lane_sum<T>(width, [=](std::size_t j) XGRAD_INLINE { return f(j) * f(j); });
+  if (std::isfinite(total)) return total;
+  return lane_sum<double>(width, [=](std::size_t j) XGRAD_INLINE {
+    const double v = static_cast<double>(f(j));
+    return v * v;
   });
 }
 
-double deviation(double squares, std::size_t width) { return std::sqrt(squares / static_cast<double>(width - 1)); }
+template <class T>
+XGRAD_INLINE inline double squared_deviations(const T* x, std::size_t width, double mean) {
+  const Centre<T> centred(mean);
+  return sum_of_squares<T>(width, [=](std::size_t j) XGRAD_INLINE { return centred(x[j]); });
+}
 
-using Sums = std::vector<double, memory::Allocator<double>>;  // one per column, over the rows
+XGRAD_INLINE inline double deviation(double squares, std::size_t width) {
+  return std::sqrt(squares / static_cast<double>(width - 1));
+}
+
+// What one number costs, in nanoseconds.
+template <class T>
+constexpr double kCost = sizeof(T) == 4 ? 0.3 : 0.6;
 
 template <class T>
-void copy_rounded(const Sums& from, T* to) {
-  for (std::size_t j = 0; j < from.size(); ++j) to[j] = static_cast<T>(from[j]);
-}
+struct Backward {
+  const T *dy, *x, *gamma;
+  std::size_t width;
+  T* dx;
+
+  // With a = dy gamma, xh = (x - mean) r and pull = mean(a xh):  dx = r (a - mean(a) - xh pull). The first pass over
+  // the row also sums dgamma and dbeta; a null pointer says that they are not wanted.
+  template <bool kScaled, bool kSums, class Centred, class Pull>
+  XGRAD_INLINE void row(std::size_t i, Centred centred, T scale, bool subtract_mean, Pull pull_of, T* gamma_sum,
+                        T* beta_sum) const {
+    const T* const d = dy + i * width;
+    const T* const v = x + i * width;
+    const T* const g = gamma;
+    double a_total = 0, product_total = 0;
+    for (std::size_t begin = 0; begin < width; begin += 256) {
+      const std::size_t end = std::min(width, begin + 256);
+      T a_part = 0, product_part = 0;
+#pragma omp simd reduction(+ : a_part, product_part)
+      for (std::size_t j = begin; j < end; ++j) {
+        const T a = kScaled ? d[j] * g[j] : d[j], xh = centred(v[j]) * scale;
+        a_part += a;
+        product_part += a * xh;
+        if (kSums) {
+          gamma_sum[j] += d[j] * xh;
+          beta_sum[j] += d[j];
+        }
+      }
+      a_total += static_cast<double>(a_part);
+      product_total += static_cast<double>(product_part);
+    }
+    if (!dx) return;
+    const T a_mean = subtract_mean ? static_cast<T>(a_total / static_cast<double>(width)) : T(0);
+    const T k = static_cast<T>(pull_of(product_total));
+    T* const to = dx + i * width;
+    // A fused multiply-subtract would leave the rounding of a.
+    if (width == 1 && subtract_mean) return void(to[0] = (a_mean - a_mean) + (k - k));
+#pragma omp simd
+    for (std::size_t j = 0; j < width; ++j) {
+      const T a = kScaled ? d[j] * g[j] : d[j], xh = centred(v[j]) * scale;
+      to[j] = scale * ((a - a_mean) - xh * k);
+    }
+  }
+};
 
 }  // namespace
 
@@ -53,87 +107,84 @@ template <class T>
 void layer_norm_forward(const T* x, std::size_t rows, std::size_t width, const T* gamma, const T* beta, double eps,
                         NormForm form, T* y, double* mean, double* rstd) {
   if (width == 0) return;
-  for (std::size_t i = 0; i < rows; ++i, x += width, y += width) {
-    const double m = mean_of(x, width), squares = squared_deviations(x, width, m);
-    const double r = form == NormForm::population ? 1 / std::sqrt(squares / static_cast<double>(width) + eps)
-                                                  : 1 / (deviation(squares, width) + eps);
-    if (mean) mean[i] = m;
-    if (rstd) rstd[i] = r;
-    const Centre<T> centred(m);
-    const T scale = static_cast<T>(r);
-    if (gamma && beta)
-      for (std::size_t j = 0; j < width; ++j) y[j] = centred(x[j]) * scale * gamma[j] + beta[j];
-    else
-      for (std::size_t j = 0; j < width; ++j)
-        y[j] = centred(x[j]) * scale * (gamma ? gamma[j] : T(1)) + (beta ? beta[j] : T(0));
-  }
+  parallel(rows, 1, kCost<T> * static_cast<double>(width), [=](std::size_t begin, std::size_t end) XGRAD_INLINE {
+    for (std::size_t i = begin; i < end; ++i) {
+      const T* const from = x + i * width;
+      T* const to = y + i * width;
+      const double m = mean_of(from, width), squares = squared_deviations(from, width, m);
+      const double r = form == NormForm::population ? 1 / std::sqrt(squares / static_cast<double>(width) + eps)
+                                                    : 1 / (deviation(squares, width) + eps);
+      if (mean) mean[i] = m;
+      if (rstd) rstd[i] = r;
+      const Centre<T> centred(m);
+      const T scale = static_cast<T>(r);
+      if (gamma && beta) {
+#pragma omp simd
+        for (std::size_t j = 0; j < width; ++j) to[j] = centred(from[j]) * scale * gamma[j] + beta[j];
+      } else {
+        for (std::size_t j = 0; j < width; ++j)
+          to[j] = centred(from[j]) * scale * (gamma ? gamma[j] : T(1)) + (beta ? beta[j] : T(0));
+      }
+    }
+  });
 }
 
 template <class T>
 void layer_norm_backward(const T* dy, const T* x, std::size_t rows, std::size_t width, const T* gamma, NormForm form,
                          const double* mean, const double* rstd, T* dx, T* dgamma, T* dbeta) {
-  Sums gamma_sum(dgamma ? width : 0, 0.0), beta_sum(dbeta ? width : 0, 0.0);
+  const Backward<T> backward{dy, x, gamma, width, dx};
   const double n = static_cast<double>(width);
-  for (std::size_t i = 0; i < rows && width > 0; ++i, dy += width, x += width) {
-    const Centre<T> centred(mean[i]);
-    const double r = rstd[i];
+  const std::array<T*, 2> sums{dgamma, dbeta};
+  detail::each_row_with_sums(rows, width, kCost<T>, sums, [=](std::size_t i, std::array<T*, 2> sum) XGRAD_INLINE {
+    T *const gamma_sum = sum[0], *const beta_sum = sum[1];
+    const double r = rstd[i], m = mean[i];
+    const auto pull = [=](double product) XGRAD_INLINE {
+      if (form == NormForm::population) return product / n;
+      const double s = deviation(squared_deviations(x + i * width, width, m), width);
+      return s > 0 ? product / ((n - 1) * s * r) : s;  // a NaN stays
+    };
+    const Centre<T> centred(m);
     const T scale = static_cast<T>(r);
-    if (dgamma)
-      for (std::size_t j = 0; j < width; ++j) gamma_sum[j] += static_cast<double>(dy[j] * (centred(x[j]) * scale));
-    if (dbeta)
-      for (std::size_t j = 0; j < width; ++j) beta_sum[j] += static_cast<double>(dy[j]);
-    if (!dx) continue;
-    // With a = dy gamma and xh = (x - mean) r:  dx = r (a - mean(a) - xh pull).
-    const auto a = [dy, gamma](std::size_t j) { return gamma ? dy[j] * gamma[j] : dy[j]; };
-    const auto xh = [x, centred, scale](std::size_t j) { return centred(x[j]) * scale; };
-    const T a_mean = static_cast<T>(sum_of(width, [a](std::size_t j) { return static_cast<double>(a(j)); }) / n);
-    double pull =
-        sum_of(width, [a, xh](std::size_t j) { return static_cast<double>(a(j)) * static_cast<double>(xh(j)); });
-    if (form == NormForm::population) {
-      pull /= n;
-    } else {
-      const double s = deviation(squared_deviations(x, width, mean[i]), width);
-      pull = s > 0 ? pull / ((n - 1) * s * r) : s;  // a NaN stays
-    }
-    const T k = static_cast<T>(pull);
-    for (std::size_t j = 0; j < width; ++j) dx[j] = scale * ((a(j) - a_mean) - xh(j) * k);
-    dx += width;
-  }
-  copy_rounded(gamma_sum, dgamma);
-  copy_rounded(beta_sum, dbeta);
+    if (gamma && gamma_sum) backward.template row<true, true>(i, centred, scale, true, pull, gamma_sum, beta_sum);
+    else if (gamma) backward.template row<true, false>(i, centred, scale, true, pull, gamma_sum, beta_sum);
+    else if (gamma_sum) backward.template row<false, true>(i, centred, scale, true, pull, gamma_sum, beta_sum);
+    else backward.template row<false, false>(i, centred, scale, true, pull, gamma_sum, beta_sum);
+  });
 }
 
 template <class T>
 void rms_norm_forward(const T* x, std::size_t rows, std::size_t width, const T* gamma, double eps, T* y, double* rrms) {
   if (width == 0) return;
-  for (std::size_t i = 0; i < rows; ++i, x += width, y += width) {
-    const auto square = [x](std::size_t j) { return static_cast<double>(x[j]) * static_cast<double>(x[j]); };
-    const double r = 1 / std::sqrt(sum_of(width, square) / static_cast<double>(width) + eps);
-    if (rrms) rrms[i] = r;
-    const T scale = static_cast<T>(r);
-    for (std::size_t j = 0; j < width; ++j) y[j] = x[j] * scale * (gamma ? gamma[j] : T(1));
-  }
+  parallel(rows, 1, kCost<T> * static_cast<double>(width), [=](std::size_t begin, std::size_t end) XGRAD_INLINE {
+    for (std::size_t i = begin; i < end; ++i) {
+      const T* const from = x + i * width;
+      T* const to = y + i * width;
+      const double squares = sum_of_squares<T>(width, [=](std::size_t j) XGRAD_INLINE { return from[j]; });
+      const double r = 1 / std::sqrt(squares / static_cast<double>(width) + eps);
+      if (rrms) rrms[i] = r;
+      const T scale = static_cast<T>(r);
+#pragma omp simd
+      for (std::size_t j = 0; j < width; ++j) to[j] = from[j] * scale * (gamma ? gamma[j] : T(1));
+    }
+  });
 }
 
 template <class T>
 void rms_norm_backward(const T* dy, const T* x, std::size_t rows, std::size_t width, const T* gamma, const double* rrms,
                        T* dx, T* dgamma) {
-  Sums gamma_sum(dgamma ? width : 0, 0.0);
-  for (std::size_t i = 0; i < rows && width > 0; ++i, dy += width, x += width) {
+  const Backward<T> backward{dy, x, gamma, width, dx};
+  const double n = static_cast<double>(width);
+  const std::array<T*, 2> sums{dgamma, nullptr};
+  detail::each_row_with_sums(rows, width, kCost<T>, sums, [=](std::size_t i, std::array<T*, 2> sum) XGRAD_INLINE {
+    T *const gamma_sum = sum[0], *const beta_sum = sum[1];
+    const auto pull = [=](double product) XGRAD_INLINE { return product / n; };
+    const auto itself = [](T v) XGRAD_INLINE { return v; };
     const T scale = static_cast<T>(rrms[i]);
-    if (dgamma)
-      for (std::size_t j = 0; j < width; ++j) gamma_sum[j] += static_cast<double>(dy[j] * (x[j] * scale));
-    if (!dx) continue;
-    // With a = dy gamma and xh = x r:  dx = r (a - xh mean(a xh)).
-    const auto a = [dy, gamma](std::size_t j) { return gamma ? dy[j] * gamma[j] : dy[j]; };
-    const auto product = [a, x, scale](std::size_t j) {
-      return static_cast<double>(a(j)) * static_cast<double>(x[j] * scale);
-    };
-    const T k = static_cast<T>(sum_of(width, product) / static_cast<double>(width));
-    for (std::size_t j = 0; j < width; ++j) dx[j] = scale * (a(j) - x[j] * scale * k);
-    dx += width;
-  }
-  copy_rounded(gamma_sum, dgamma);
+    if (gamma && gamma_sum) backward.template row<true, true>(i, itself, scale, false, pull, gamma_sum, beta_sum);
+    else if (gamma) backward.template row<true, false>(i, itself, scale, false, pull, gamma_sum, beta_sum);
+    else if (gamma_sum) backward.template row<false, true>(i, itself, scale, false, pull, gamma_sum, beta_sum);
+    else backward.template row<false, false>(i, itself, scale, false, pull, gamma_sum, beta_sum);
+  });
 }
 
 #define XGRAD_INSTANTIATE(T)                                                                                         \

@@ -23,6 +23,11 @@ Array<T> softmax_backward(const Array<T>& y, const Array<T>& g, std::ptrdiff_t a
 template <class T>
 Array<T> log_softmax(const Array<T>& x, std::ptrdiff_t axis = -1);
 
+/// g - exp(y) sum(g) along an axis: the gradient of log_softmax from its output y and the gradient g at it; 0 in rows
+/// of -inf. Throws ShapeError unless g has y's shape.
+template <class T>
+Array<T> log_softmax_backward(const Array<T>& y, const Array<T>& g, std::ptrdiff_t axis = -1);
+
 XGRAD_TAKES_EXPRESSIONS(softmax)
 XGRAD_TAKES_EXPRESSIONS(softmax_backward)
 XGRAD_TAKES_EXPRESSIONS(log_softmax)

@@ -6,11 +6,37 @@
 
 namespace xgrad {
 
+namespace {
+
+// What the array kernels of these names do in one pass, as ops.
+template <class T>
+Variable<T> relu_backward(const Variable<T>& g, const Variable<T>& y) {
+  const auto step = [](T v) { return v > T(0) ? T(1) : v; };  // y is never below 0; NaN stays NaN
+  return detail::weigh(g, y, step);
+}
+template <class T>
+Variable<T> sigmoid_backward(const Variable<T>& g, const Variable<T>& y) {
+  return g * y * (T(1) - y);
+}
+template <class T>
+Variable<T> gelu_backward(const Variable<T>& g, const Variable<T>& x) {
+  return g * xgrad::gelu_grad(x);
+}
+template <class T>
+Variable<T> gelu_tanh_backward(const Variable<T>& g, const Variable<T>& x) {
+  return g * xgrad::gelu_tanh_grad(x);
+}
+template <class T>
+Variable<T> silu_backward(const Variable<T>& g, const Variable<T>& x) {
+  return g * xgrad::silu_grad(x);
+}
+
+}  // namespace
+
 template <class T>
 Variable<T> sigmoid(const Variable<T>& x) {
   return record<T>("sigmoid", {x}, saves::output, xgrad::sigmoid(x.value()), [](auto& b) {
-    const auto& y = b.output();
-    b.add(0, b.grad() * y * (T(1) - y));
+    if (b.needs(0)) b.add(0, sigmoid_backward(b.grad(), b.output()));
   });
 }
 
@@ -23,27 +49,26 @@ Variable<T> softplus(const Variable<T>& x) {
 template <class T>
 Variable<T> relu(const Variable<T>& x) {
   return record<T>("relu", {x}, saves::output, xgrad::relu(x.value()), [](auto& b) {
-    const auto step = [](T y) { return y > T(0) ? T(1) : y; };  // y is never below 0; NaN stays NaN
-    b.add(0, detail::weigh(b.grad(), b.output(), step));
+    if (b.needs(0)) b.add(0, relu_backward(b.grad(), b.output()));
   });
 }
 
 template <class T>
 Variable<T> gelu(const Variable<T>& x) {
   return record<T>("gelu", {x}, saves::inputs, xgrad::gelu(x.value()),
-                   [](auto& b) { b.add(0, b.grad() * xgrad::gelu_grad(b.input(0))); });
+                   [](auto& b) { b.add(0, gelu_backward(b.grad(), b.input(0))); });
 }
 
 template <class T>
 Variable<T> gelu_tanh(const Variable<T>& x) {
   return record<T>("gelu_tanh", {x}, saves::inputs, xgrad::gelu_tanh(x.value()),
-                   [](auto& b) { b.add(0, b.grad() * xgrad::gelu_tanh_grad(b.input(0))); });
+                   [](auto& b) { b.add(0, gelu_tanh_backward(b.grad(), b.input(0))); });
 }
 
 template <class T>
 Variable<T> silu(const Variable<T>& x) {
   return record<T>("silu", {x}, saves::inputs, xgrad::silu(x.value()),
-                   [](auto& b) { b.add(0, b.grad() * xgrad::silu_grad(b.input(0))); });
+                   [](auto& b) { b.add(0, silu_backward(b.grad(), b.input(0))); });
 }
 
 template <class T>

@@ -68,11 +68,19 @@ Variable<T> cos(const Variable<T>& x) {
                    [](auto& b) { b.add(0, -b.grad() * xgrad::sin(b.input(0))); });
 }
 
+namespace {
+
+template <class T>
+Variable<T> tanh_backward(const Variable<T>& g, const Variable<T>& y) {  // as the array kernel, in ops
+  return g * (T(1) - y * y);
+}
+
+}  // namespace
+
 template <class T>
 Variable<T> tanh(const Variable<T>& x) {
   return record<T>("tanh", {x}, saves::output, xgrad::tanh(x.value()), [](auto& b) {
-    const auto& y = b.output();
-    b.add(0, b.grad() * (T(1) - y * y));
+    if (b.needs(0)) b.add(0, tanh_backward(b.grad(), b.output()));
   });
 }
 

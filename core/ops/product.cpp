@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "../accumulate.hpp"
+#include "../kernels/bias_activation.hpp"
 #include "../linalg.hpp"
 #include "../record.hpp"
 #include "shape.hpp"
@@ -137,10 +138,7 @@ Variable<T> linear(const Variable<T>& x, const Variable<T>& weight,
   };
   const Saves keep = factors(x, weight);
   if (!bias.defined()) return record<T>("linear", {x, weight}, keep, std::move(y), derivative);
-  const std::size_t width = weight.shape()[0];
-  const T* from = bias.value().data();
-  for (T* row = y.data(); row != y.data() + y.size(); row += width)
-    for (std::size_t j = 0; j < width; ++j) row[j] += from[j];
+  add_bias(y, bias.value().data());
   return record<T>("linear", {x, weight, bias}, keep, std::move(y), derivative);
 }
 

@@ -41,22 +41,6 @@ Array<T> rows_of_nothing(const Array<T>& y, std::ptrdiff_t axis) {
   return xgrad::equal(xgrad::amax(y, axis, keep_dims), -std::numeric_limits<T>::infinity());
 }
 
-/// g - exp(y) sum(g) in one pass along the axis; 0 in rows of -inf.
-template <class T>
-Array<T> log_softmax_backward(const Array<T>& y, const Array<T>& g, std::ptrdiff_t axis) {
-  auto result = empty<T>(y.shape());
-  if (y.size() == 0) return result;
-  const Array<T> total = xgrad::sum(g, axis, keep_dims), nothing = rows_of_nothing(y, axis);
-  const std::size_t at = normalize_axis("log_softmax", axis, y.dimension()), n = y.shape()[at];
-  std::size_t inner = 1;
-  for (std::size_t i = at + 1; i < y.dimension(); ++i) inner *= y.shape()[i];
-  for (std::size_t i = 0, outer = 0; i < y.size(); ++outer)
-    for (std::size_t k = 0; k < n; ++k)
-      for (std::size_t row = outer * inner; row < (outer + 1) * inner; ++row, ++i)
-        result.data()[i] = nothing.data()[row] != 0 ? T(0) : g.data()[i] - std::exp(y.data()[i]) * total.data()[row];
-  return result;
-}
-
 template <class T>
 Variable<T> log_softmax_backward(const Variable<T>& y, const Variable<T>& g, std::ptrdiff_t axis) {
   if (y.size() == 0) return g;
