@@ -1,4 +1,5 @@
 // Products with few rows, where the libraries spend their time on rearranging a large matrix that is read only once.
+#include "kernels/dispatch.hpp"
 #include "product.hpp"
 
 #if defined(__x86_64__)
@@ -119,8 +120,7 @@ XGRAD_AVX512 void dot_products(const Product<float>& p) {
 }  // namespace
 
 bool few_rows_product(const Product<float>& p) {
-  static const bool wide = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq");
-  if (!wide) return false;
+  if (instruction_set() != InstructionSet::avx512) return false;
   if (p.transpose_b) {  // with a short k, adding up the lanes is most of the work
     if (p.transpose_a || p.m > 32 || p.k < 256) return false;
     dot_products(p);
