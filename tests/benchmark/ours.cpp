@@ -198,6 +198,9 @@ Works all_works() {
   momentum.momentum = 0.9;
   works["sgd 10M"] = update<xgrad::SGD<float>>(xgrad::SGDOptions{});
   works["sgd momentum 10M"] = update<xgrad::SGD<float>>(momentum);
+  works["adam 10M"] = update<xgrad::Adam<float>>(xgrad::AdamOptions{});
+  works["adamw 10M"] = update<xgrad::AdamW<float>>(xgrad::AdamWOptions{});
+  works["3.5 copies 10M"] = copy(3.5 * 4 * 10e6);
   works["1.5 copies 10M"] = copy(1.5 * 4 * 10e6);
   works["2.5 copies 10M"] = copy(2.5 * 4 * 10e6);
   works["1000 tiny ops"] = tiny_ops;
