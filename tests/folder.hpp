@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "sanitizer.hpp"
+
 /// A folder of its own for each test, removed at the end.
 class Folder {
  public:
@@ -55,11 +57,7 @@ inline std::vector<std::string> corpus(const std::string& folder, const std::str
   return result;
 }
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-inline constexpr bool memory_is_measurable = false;  // a sanitizer keeps freed memory
-#else
-inline constexpr bool memory_is_measurable = true;
-#endif
+inline constexpr bool memory_is_measurable = !under_sanitizer;  // a sanitizer keeps freed memory
 
 /// By how many bytes the process grew at most while f ran: the peak of its resident set, which Linux resets on request.
 template <class F>
