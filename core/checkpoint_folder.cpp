@@ -21,7 +21,7 @@ constexpr std::string_view file_start = "checkpoint_", file_end = ".safetensors"
 /// CRC-32 of a name and the bytes that belong to it.
 std::uint64_t crc(const std::string& name, const void* data, std::size_t size) {
   const uLong of_name = crc32_z(0, reinterpret_cast<const Bytef*>(name.c_str()), name.size() + 1);
-  return crc32_z(of_name, static_cast<const Bytef*>(data), size);
+  return size == 0 ? of_name : crc32_z(of_name, static_cast<const Bytef*>(data), size);  // null would start it anew
 }
 
 /// A sum, since a file gives its entries back in another order; below 2^53 for up to two million entries.

@@ -63,8 +63,9 @@ TEST(CheckpointFolder, PassesOverDamage) {
   ASSERT_EQ(found->damaged.size(), 1u);
   EXPECT_NE(found->damaged[0].find(checkpoints.file(2)), std::string::npos) << found->damaged[0];
 
-  // One changed bit anywhere: seen, or harmless, but never other numbers.
-  for (std::size_t bit = 0; bit < 8 * good.size(); ++bit) {
+  // One changed bit in any byte: seen, or harmless, but never other numbers.
+  for (std::size_t byte = 0; byte < good.size(); ++byte) {
+    const std::size_t bit = 8 * byte + byte * 5 % 8;
     std::string bytes = good;
     bytes[bit / 8] = static_cast<char>(bytes[bit / 8] ^ (1 << bit % 8));
     put_bytes(checkpoints.file(2), bytes);
@@ -96,7 +97,7 @@ TEST(CheckpointFolder, Errors) {
   for (const std::uint64_t step : {1, 2}) put_bytes(checkpoints.file(step), "damaged");
   EXPECT_THROWS(
       FileError, checkpoints.newest(),
-      "no checkpoint in " + folder.str() + " can be read; remove them to begin anew:\n  [load] " + checkpoints.file(2));
+      "no checkpoint in " + folder.str() + " can be read; remove them to begin anew:\n  [read_state] " + checkpoints.file(2));
   // A file that another program wrote has no checksum.
   xgrad::save_state(checkpoints.file(2), state_of(1));
   EXPECT_THROWS(FileError, checkpoints.newest(), "does not hold what was written: the checksum differs");
