@@ -139,7 +139,7 @@ class Trainer<T>::Run {
   /// nothing but the step needs to be kept to go on within one.
   Index next_rows() {
     const std::uint64_t epochs_done = step_ / epoch_steps_;
-    if (order_.size() == 0 || epochs_done != order_epoch_) {
+    if (epochs_done != order_epoch_) {
       Rng parent;
       parent.set_state(
           {options_.seed, 0, ~epochs_done});  // counted from the far end: no split of the user's gets there
@@ -173,7 +173,11 @@ class Trainer<T>::Run {
     };
     if (!std::isfinite(value)) {
       if (options_.non_finite == NonFinite::skip) return false;
-      fail<std::runtime_error>("Trainer", "the loss must be finite but is ", value, " at ", where(),
+      fail<std::runtime_error>("Trainer", "the loss must be finite but is ",
+                               std::isnan(value) ? "NaN"
+                               : value > 0       ? "inf"
+                                                 : "-inf",
+                               " at ", where(),
                                "; lower the learning rate, look at the data, or leave such steps out "
                                "(NonFinite::skip)");
     }
@@ -334,8 +338,8 @@ class Trainer<T>::Run {
   std::optional<CheckpointFolder<T>> folder_;
   std::unique_ptr<MetricsFile> metrics_;
   std::uint64_t epoch_steps_ = 0, last_step_ = 0;
-  Index order_;  // of the rows in epoch number order_epoch_, from 0
-  std::uint64_t order_epoch_ = 0;
+  Index order_;                                    // of the rows in epoch number order_epoch_, from 0
+  std::uint64_t order_epoch_ = ~std::uint64_t{0};  // none yet
 
   std::uint64_t step_ = 0, skipped_ = 0, best_step_ = 0;
   double loss_sum_ = 0, loss_rows_ = 0;  // since the last evaluation
