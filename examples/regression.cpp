@@ -9,11 +9,11 @@
 #include <cstdio>
 #include <xgrad/xgrad.hpp>
 
-#include "plot.hpp"
-#include "progress.hpp"
+#include "format.hpp"
 #include "regressor.hpp"
 
 using xgrad::Array;
+using xgrad::Series;
 
 struct Data {
   Array<float> x, y;  // (rows, features) and (rows, 1)
@@ -114,7 +114,7 @@ void run(const std::string& table_file, const std::string& test_file, std::size_
 
   std::size_t epochs = 1;
   std::vector<double> curve;
-  Progress choosing(most_epochs);
+  xgrad::Progress choosing(most_epochs);
   fit(learn, most_epochs, most_epochs, rng.split(), [&](std::size_t epoch, Trained& trained) {
     curve.push_back(rmse(trained.predict(validate.x), validate.y));
     if (curve.back() < curve[epochs - 1]) epochs = epoch;
@@ -122,7 +122,7 @@ void run(const std::string& table_file, const std::string& test_file, std::size_
                                 most_epochs, curve.back(), curve[epochs - 1], epochs));
   });
 
-  Progress training(epochs);
+  xgrad::Progress training(epochs);
   Trained trained = fit(train, epochs, most_epochs, rng.split(), [&](std::size_t epoch, Trained&) {
     training.show(epoch, format("training on all training rows: epoch %zu of %zu", epoch, epochs));
   });
@@ -139,8 +139,8 @@ void run(const std::string& table_file, const std::string& test_file, std::size_
   Series diagonal{"truth", "lines lw 1 lc rgb '#888888'", points.x, points.x};
   Series validation{"validation RMSE", "lines lw 2", {}, curve};
   for (std::size_t i = 0; i < curve.size(); ++i) validation.x.push_back(static_cast<double>(i + 1));
-  plot(picture,
-       {{"prediction by true value", "", {points, diagonal}}, {"validation error by epoch", "", {validation}}});
+  xgrad::plot(picture,
+              {{"prediction by true value", "", {points, diagonal}}, {"validation error by epoch", "", {validation}}});
 }
 
 int main(int argc, char** argv) {
