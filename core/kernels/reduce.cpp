@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <limits>
+#include <vector>
 
 #include "broadcast_inline.hpp"
 #include "columns_inline.hpp"
