@@ -26,7 +26,7 @@ void run(const std::string& folder, std::size_t epochs) {
 
   xgrad::TrainerOptions options;
   options.epochs = epochs;
-  options.lr = [](std::uint64_t step) { return xgrad::schedule::linear_warmup(step, 3e-3, 100); };
+  options.lr = [&](std::uint64_t step) { return xgrad::schedule::cosine(step, 5e-3, epochs * 63); };
   options.patience = 20;
   options.folder = folder;
   xgrad::Trainer<float> trainer(model, adam, options);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "../core/weighted_mean.hpp"
+
 namespace xgrad {
 
 template <class T>
@@ -20,12 +22,12 @@ double Objective<T>::mean(std::size_t batch_size) const {
   const NoGrad off;
   const auto end = static_cast<std::int64_t>(row_count_);
   const auto size = static_cast<std::int64_t>(std::min(batch_size, row_count_));
-  double sum = 0;
+  WeightedMean mean;
   for (std::int64_t first = 0; first < end; first += size) {
     const Index rows = arange<std::int64_t>(first, std::min(first + size, end));
-    sum += static_cast<double>(loss(rows).item()) * static_cast<double>(rows.size());
+    mean.add(static_cast<double>(loss(rows).item()), rows.size());
   }
-  return sum / static_cast<double>(row_count_);
+  return mean.value();
 }
 
 template class Objective<float>;

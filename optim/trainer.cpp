@@ -8,6 +8,7 @@
 #include "../core/checkpoint_folder.hpp"
 #include "../core/plot.hpp"
 #include "../core/progress.hpp"
+#include "../core/weighted_mean.hpp"
 #include "clip.hpp"
 
 namespace xgrad {
@@ -156,8 +157,7 @@ class Trainer<T>::Run {
     const Variable<T> loss = train_.loss(rows);
     const auto value = static_cast<double>(loss.item());
     if (updates(loss, value)) {
-      loss_sum_ += value * static_cast<double>(rows.size());
-      loss_rows_ += static_cast<double>(rows.size());
+      train_loss_.add(value, rows.size());
       if (options_.after_step) options_.after_step();
     } else {
       ++skipped_;
@@ -198,9 +198,9 @@ class Trainer<T>::Run {
     m.step = step_;
     m.epoch = epoch();
     m.lr = optimizer_.lr();
-    m.train_loss = loss_sum_ / loss_rows_;  // NaN for 0 / 0
+    m.train_loss = train_loss_.value();
     m.skipped = skipped_;
-    loss_sum_ = loss_rows_ = 0;
+    train_loss_ = {};
     if (validation_) {
       const EvalScope<T> scope(model_);
       m.validation_loss = validation_->mean(options_.batch_size);
@@ -242,8 +242,8 @@ class Trainer<T>::Run {
                       {"step", static_cast<double>(step_)},
                       {"skipped", static_cast<double>(skipped_)},
                       {"evaluations", static_cast<double>(history_.size())},
-                      {"loss_sum", loss_sum_},
-                      {"loss_rows", loss_rows_},
+                      {"loss_sum", train_loss_.sum},
+                      {"loss_rows", train_loss_.weight},
                       {"best", best_},
                       {"best_step", static_cast<double>(best_step_)},
                       {"waited", static_cast<double>(waited_)}};
@@ -291,8 +291,8 @@ class Trainer<T>::Run {
     best_model_ = all.part("best.");
     step_ = static_cast<std::uint64_t>(p.number("step"));
     skipped_ = static_cast<std::uint64_t>(p.number("skipped"));
-    loss_sum_ = p.number("loss_sum");
-    loss_rows_ = p.number("loss_rows");
+    train_loss_.sum = p.number("loss_sum");
+    train_loss_.weight = p.number("loss_rows");
     best_ = p.number("best");
     best_step_ = static_cast<std::uint64_t>(p.number("best_step"));
     waited_ = static_cast<std::size_t>(p.number("waited"));
@@ -302,7 +302,8 @@ class Trainer<T>::Run {
     TrainerReport report{history_, step_, skipped_, best_step_, best_, out_of_patience()};
     if (best_step_ == 0) report.best_loss = std::numeric_limits<double>::quiet_NaN();
     if (report.stopped_early)
-      say("stopped early: ", std::to_string(waited_), " evaluations without progress at step ", std::to_string(step_));
+      say("stopped early: ", std::to_string(waited_), " evaluations without a better one, at step ",
+          std::to_string(step_));
     if (skipped_ > 0) say(std::to_string(skipped_), " steps were left out: loss or gradient was not finite");
     if (options_.restore_best && !best_model_.arrays.empty()) {
       load_state(model_, best_model_);
@@ -322,7 +323,8 @@ class Trainer<T>::Run {
   std::string text() const {
     std::string result =
         "epoch " + std::to_string(epoch()) + ", step " + std::to_string(step_) + " of " + std::to_string(last_step_) +
-        ", loss " + number(loss_rows_ > 0 || history_.empty() ? loss_sum_ / loss_rows_ : history_.back().train_loss);
+        ", loss " +
+        number(train_loss_.weight > 0 || history_.empty() ? train_loss_.value() : history_.back().train_loss);
     if (validation_ && !history_.empty()) result += ", validation " + number(history_.back().validation_loss);
     if (best_step_ > 0) result += ", best " + number(best_) + " at step " + std::to_string(best_step_);
     return result;
@@ -342,7 +344,7 @@ class Trainer<T>::Run {
   std::uint64_t order_epoch_ = ~std::uint64_t{0};  // none yet
 
   std::uint64_t step_ = 0, skipped_ = 0, best_step_ = 0;
-  double loss_sum_ = 0, loss_rows_ = 0;  // since the last evaluation
+  WeightedMean train_loss_;  // since the last evaluation
   double best_ = 0;
   std::size_t waited_ = 0;  // evaluations since the best
   State<T> best_model_;

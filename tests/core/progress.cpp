@@ -42,11 +42,12 @@ std::string shown(unsigned short columns, F f) {
   };
   EXPECT_EQ(::ioctl(::fileno(out), TIOCSWINSZ, &size), 0);
   f(out);
-  std::string result(8192, '\0');
-  const auto count = ::read(master, result.data(), result.size());
   std::fclose(out);
+  std::string result;
+  char part[1024];
+  for (ssize_t count; (count = ::read(master, part, sizeof part)) > 0;)  // ends with an error: nobody writes any more
+    result.append(part, static_cast<std::size_t>(count));
   ::close(master);
-  result.resize(static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
   return result;
 }
 

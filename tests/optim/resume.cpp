@@ -191,6 +191,25 @@ TEST(Resume, MoreEpochsContinueARunThatHadEnded) {
   EXPECT_EQ(report.history.size(), 6u);
 }
 
+TEST(Resume, PatienceCountsOn) {
+  const Folder folder;
+  const auto run = [&](std::size_t epochs) {
+    xgrad::Rng rng(1);
+    xgrad::Linear<float> model(1, 1, rng);
+    xgrad::SGD<float> sgd(model.parameters());
+    auto options = quiet(epochs, 1, folder.str());
+    options.patience = 3;
+    const xgrad::Objective<float> train(1, [&](const xgrad::Index&) { return xgrad::sum(model.weight); });
+    const xgrad::Objective<float> worse(1, [&](const xgrad::Index&) { return -xgrad::sum(model.weight); });
+    return Trainer<float>(model, sgd, options).fit(train, worse);
+  };
+  EXPECT_FALSE(run(3).stopped_early);  // the first was best, two were worse
+  const auto report = run(10);
+  EXPECT_TRUE(report.stopped_early);
+  EXPECT_EQ(report.steps, 4u);
+  EXPECT_EQ(report.best_step, 1u);
+}
+
 TEST(Resume, DamagedNewestGivesWayToTheOneBefore) {
   const Folder folder;
   Experiment whole(folder / "whole");
