@@ -112,7 +112,7 @@ void print(const Confusion& counts) {
 /// The matrix as coloured squares with their counts, in gnuplot's words.
 Panel drawn(const Confusion& counts) {
   std::string commands =
-      "set size ratio -1\nset xrange [-0.5:9.5]\nset yrange [9.5:-0.5]\nset xtics 1\nset ytics 1\n"
+      "unset logscale\nset size ratio -1\nset xrange [-0.5:9.5]\nset yrange [9.5:-0.5]\nset xtics 1\nset ytics 1\n"
       "set xlabel 'read as'\nset ylabel 'true digit'\nunset key\n";
   for (std::size_t t = 0; t < kClasses; ++t)
     for (std::size_t r = 0; r < kClasses; ++r) {
@@ -161,7 +161,7 @@ void run(std::uint64_t seed, std::size_t epochs, const std::string& picture) {
 
 int main(int argc, char** argv) {
   std::uint64_t seed = 1;
-  std::size_t epochs = 80;
+  std::size_t epochs = 300;
   std::string picture = "classify.png";
   CLI::App app{"Learns to read handwritten digits and shows which are taken for which."};
   app.add_option("--seed", seed, "seed of weights, shifts and order of batches")->capture_default_str();

@@ -15,7 +15,7 @@
 /// What is the same for all data sets. The values were chosen on validation rows: see README.md.
 struct Setting {
   std::size_t width = 50, members = 5, steps = 10000, batch = 32;
-  double lr = 3e-3, weight_decay = 1e-2, dropout = 0;
+  double lr = 3e-3, weight_decay = 1e-2, dropout = 0.1;
   std::size_t splits = 1000;  // at most this many
   bool validate = false;      // test on a fifth of the training rows; the test rows are not looked at
 };
@@ -111,6 +111,8 @@ inline void run_splits(const std::string& folder, const Setting& setting, std::u
   const auto targets = read_numbers(file("index_target.txt"), columns, "column");
   if (targets.size() != 1)
     xgrad::fail<xgrad::FileError>(file("index_target.txt"), "needs one column but has ", targets.size());
+  if (std::binary_search(features.begin(), features.end(), targets[0]))
+    xgrad::fail<xgrad::FileError>(file("index_target.txt"), "column ", targets[0], " is among the features");
   Rows all{xgrad::empty<float>({count, features.size()}), xgrad::empty<float>({count, std::size_t(1)})};
   for (std::size_t i = 0; i < count; ++i) {
     for (std::size_t j = 0; j < features.size(); ++j) all.x(i, j) = static_cast<float>(table(i, features[j]));
@@ -126,8 +128,8 @@ inline void run_splits(const std::string& folder, const Setting& setting, std::u
     if (k > 0 && !std::filesystem::exists(test_file)) break;
     const auto tested = read_numbers(test_file, count, "row");
     const auto trained = all_but(tested, count);
-    if (trained.size() < 2 * setting.members)
-      xgrad::fail<xgrad::FileError>(test_file, "leaves ", trained.size(), " rows to train on; ", 2 * setting.members,
+    if (trained.size() < 3 * setting.members)
+      xgrad::fail<xgrad::FileError>(test_file, "leaves ", trained.size(), " rows to train on; ", 3 * setting.members,
                                     " are needed");
     xgrad::Rng rng = root.split();
     Rows train = all.take(xgrad::from(trained, {trained.size()})),
