@@ -164,7 +164,8 @@ int main(int argc, char** argv) {
   add("--width", setting.width, "width of the network", 1, 10000);
   add("--members", setting.members,
       "networks whose mean is the prediction, each trained without another part of the rows", 2, 100);
-  add("--steps", setting.steps, "updates of each network", 100, 1e9);
+  add("--steps", setting.steps, "updates of each network, at least", 100, 1e9);
+  add("--least-epochs", setting.epochs, "passes over its rows, at least", 0, 1e6);
   add("--lr", setting.lr, "largest learning rate", 0, 1);
   add("--decay", setting.weight_decay, "weight decay", 0, 100);
   add("--dropout", setting.dropout, "dropout in the feed-forward network", 0, 0.99);

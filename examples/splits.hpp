@@ -14,7 +14,8 @@
 
 /// What is the same for all data sets. The values were chosen on validation rows: see README.md.
 struct Setting {
-  std::size_t width = 50, members = 5, steps = 10000, batch = 32;
+  std::size_t width = 50, members = 5, batch = 32;
+  std::size_t steps = 10000, epochs = 100;  // each network learns for so many steps or epochs, whichever is longer
   double lr = 3e-3, weight_decay = 1e-2, dropout = 0.1;
   std::size_t splits = 1000;  // at most this many
   bool validate = false;      // test on a fifth of the training rows; the test rows are not looked at
@@ -57,19 +58,20 @@ inline void train_member(Regressor<float>& model, const Rows& rows, const xgrad:
   options.weight_decay = setting.weight_decay;
   xgrad::AdamW<float> adam(xgrad::decay_groups(model), options);
   xgrad::Ema<float> ema(model, 0.99);
-  const std::size_t warm_up = setting.steps / 20, looks = 100;
-  xgrad::State<float> best;
+  const std::size_t steps = std::max(setting.steps, setting.epochs * learn.x.shape()[0] / setting.batch);
+  const std::size_t warm_up = steps / 20, looks = 100;
+  xgrad::State<float> best = xgrad::state(model);
   double least = INFINITY;
-  for (std::size_t k = 0, look = 1; k < setting.steps;) {
+  for (std::size_t k = 0, look = 1; k < steps;) {
     for (auto [x, y] : xgrad::batches(learn.x, learn.y, setting.batch, rng)) {
       adam.set_lr(k < warm_up ? xgrad::schedule::linear_warmup(k, setting.lr, warm_up)
-                              : xgrad::schedule::cosine(k - warm_up, setting.lr, setting.steps - warm_up));
+                              : xgrad::schedule::cosine(k - warm_up, setting.lr, steps - warm_up));
       const auto loss = xgrad::mse_loss(model(x), y);
       adam.zero_grad();
       loss.backward();
       adam.step();
       ema.update();
-      if (++k * looks >= look * setting.steps) {
+      if (++k * looks >= look * steps) {
         ++look;
         const xgrad::NoGrad off;
         const xgrad::EvalScope<float> eval(model);
@@ -79,7 +81,7 @@ inline void train_member(Regressor<float>& model, const Rows& rows, const xgrad:
           best = xgrad::state(model);
         }
       }
-      if (k == setting.steps) break;
+      if (k == steps) break;
     }
   }
   xgrad::load_state(model, best);
