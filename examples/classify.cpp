@@ -9,11 +9,11 @@
 #include <vector>
 #include <xgrad/xgrad.hpp>
 
-#include "plot.hpp"
-#include "progress.hpp"
+#include "format.hpp"
 
 using xgrad::Array;
 using xgrad::Index;
+using xgrad::Series;
 
 constexpr std::size_t kSide = 8, kPixels = kSide * kSide, kClasses = 10;
 
@@ -110,7 +110,7 @@ void print(const Confusion& counts) {
 }
 
 /// The matrix as coloured squares with their counts, in gnuplot's words.
-Panel drawn(const Confusion& counts) {
+xgrad::Panel drawn(const Confusion& counts) {
   std::string commands =
       "unset logscale\nset size ratio -1\nset xrange [-0.5:9.5]\nset yrange [9.5:-0.5]\nset xtics 1\nset ytics 1\n"
       "set xlabel 'read as'\nset ylabel 'true digit'\nunset key\n";
@@ -135,7 +135,7 @@ void run(std::uint64_t seed, std::size_t epochs, const std::string& picture) {
   const double lr = 3e-3;
   xgrad::AdamW<float> adam(xgrad::decay_groups(model), {lr});
   Series losses{"training loss", "lines lw 2", {}, {}};
-  Progress progress(epochs);
+  xgrad::Progress progress(epochs);
   for (std::size_t epoch = 1; epoch <= epochs; ++epoch) {
     adam.set_lr(xgrad::schedule::cosine(epoch - 1, lr, epochs));
     xgrad::WeightedMean mean;
@@ -156,7 +156,7 @@ void run(std::uint64_t seed, std::size_t epochs, const std::string& picture) {
   int right = 0;
   for (std::size_t k = 0; k < kClasses; ++k) right += counts[k][k];
   std::printf("\ntest accuracy %.4f\n", right / static_cast<double>(count - half));
-  plot(picture, {{"loss by epoch", "set logscale y", {losses}}, drawn(counts)});
+  xgrad::plot(picture, {{"loss by epoch", "set logscale y", {losses}}, drawn(counts)});
 }
 
 int main(int argc, char** argv) {
