@@ -51,8 +51,8 @@ struct Product {
 template <class T>
 void direct_product(const Product<T>& p);
 
-/// The product on one thread where few rows (or few terms) let it do without rearranging A or B; false, with C
-/// untouched, for other shapes and without AVX-512.
+/// The product on one thread where few rows, few terms or small matrices let it do without rearranging them; false,
+/// with C untouched, for other shapes and without AVX-512.
 bool few_rows_product(const Product<float>& p);
 
 /// True when oneDNN is built in and this processor is one where it is faster than OpenBLAS.

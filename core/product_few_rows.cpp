@@ -1,4 +1,6 @@
-// Products with few rows, where the libraries spend their time on rearranging a large matrix that is read only once.
+// Products with few rows or small matrices, where the libraries spend their time on rearranging what is read only once
+// or is in the cache anyway.
+#include "kernels/dispatch.hpp"
 #include "product.hpp"
 
 #if defined(__x86_64__)
@@ -17,7 +19,7 @@ namespace xgrad::detail {
 
 namespace {
 
-#define XGRAD_AVX512 __attribute__((target("avx512f,avx512dq,avx2,fma")))
+#define XGRAD_AVX512 __attribute__((target("avx512f,avx512dq,avx512vl,avx2,fma")))
 #define XGRAD_UNROLL _Pragma("GCC unroll 16")  // or g++ keeps the arrays of sums in memory
 
 constexpr std::size_t kLanes = 16;
@@ -73,6 +75,32 @@ XGRAD_AVX512 void outer_products(const Product<float>& p) {
   for (; j < p.n; j += kLanes) outer_strip<R, 1>(p, 0, j, lanes(p.n - j));
 }
 
+constexpr std::size_t kPacked = 256;  // terms that fit into the copy below
+
+/// A times the transpose of B, at most kPacked terms: 32 rows of B at a time are copied as columns.
+XGRAD_AVX512 void packed_products(const Product<float>& p) {
+  constexpr std::size_t width = 2 * kLanes;
+  alignas(64) float copy[kPacked * width];
+  for (std::size_t j = 0; j < p.n; j += width) {
+    Product<float> part = p.columns(j, std::min(p.n, j + width));
+    for (std::size_t q = 0; q < p.k; q += 4)
+      for (std::size_t s = 0; s < part.n; s += 4) {
+        const __mmask8 mask = static_cast<__mmask8>(lanes(std::min<std::size_t>(4, p.k - q)));
+        const auto row = [&](std::size_t t) XGRAD_AVX512 {
+          return _mm_maskz_loadu_ps(mask, part.b + std::min(s + t, part.n - 1) * p.ldb + q);
+        };
+        __m128 a = row(0), b = row(1), c = row(2), d = row(3);
+        _MM_TRANSPOSE4_PS(a, b, c, d);
+        float* const to = copy + q * width + s;
+        _mm_store_ps(to, a), _mm_store_ps(to + width, b), _mm_store_ps(to + 2 * width, c),
+            _mm_store_ps(to + 3 * width, d);
+      }
+    part.b = copy;
+    part.ldb = width;
+    outer_products<8, 2>(part);
+  }
+}
+
 /// The sums of four vectors.
 XGRAD_AVX512 inline __m128 sums(__m512 a, __m512 b, __m512 c, __m512 d) {
   const __m512 ab = _mm512_add_ps(_mm512_unpacklo_ps(a, b), _mm512_unpackhi_ps(a, b));
@@ -119,12 +147,14 @@ XGRAD_AVX512 void dot_products(const Product<float>& p) {
 }  // namespace
 
 bool few_rows_product(const Product<float>& p) {
-  static const bool wide = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq");
-  if (!wide) return false;
-  if (p.transpose_b) {  // with a short k, adding up the lanes is most of the work
-    if (p.transpose_a || p.m > 32 || p.k < 256) return false;
-    dot_products(p);
-  } else if (p.transpose_a ? p.k <= 32 : p.m <= 32) {
+  if (instruction_set() != InstructionSet::avx512) return false;
+  // Where A and B stay in the second-level cache as they are, copying them pays for no one.
+  const bool in_cache = p.n % kLanes == 0 && p.k * p.n <= 32768 && p.k * p.m <= 32768 && p.m * p.n * p.k < 2000000;
+  if (p.transpose_b) {
+    if (p.transpose_a || (p.k > kPacked ? p.m > 32 : p.m > 64 && !in_cache)) return false;
+    // With a short k, adding up the lanes would be most of the work of dot products.
+    p.k > kPacked ? dot_products(p) : packed_products(p);
+  } else if (in_cache || (p.transpose_a ? p.k <= 32 : p.m <= 32)) {
     p.m < 8 ? outer_products<4, 4>(p) : outer_products<8, 2>(p);
   } else {
     return false;

@@ -1,3 +1,4 @@
+#include "kernels/dispatch.hpp"
 #include "product.hpp"
 
 #ifdef XGRAD_HAVE_ONEDNN
@@ -96,13 +97,8 @@ bool sgemm(const Product<float>& p) {
 }  // namespace
 
 bool onednn_here() noexcept {
-#ifdef __x86_64__
-  // Without AVX-512 both run the same instructions and OpenBLAS has less to do around them.
-  static const bool wide = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw");
-  return wide;
-#else
-  return false;
-#endif
+  // With less than AVX-512 both run the same instructions and OpenBLAS has less to do around them.
+  return has_instruction_set(InstructionSet::avx512);
 }
 
 // The table, measured on one thread of an AVX-512 machine (oneDNN 2.6, OpenBLAS 0.3.21). Nothing is timed while

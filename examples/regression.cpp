@@ -1,19 +1,22 @@
 // Trains a LayerNorm + feed-forward network on a text table of numbers by SGD, and tests it on rows held out.
 //
 //     regression [TABLE] [--test FILE] [--target COLUMN] [--seed N] [--picture FILE.png]
+//     regression --splits FOLDER
 //
-// Without a table it takes the concrete data in examples/data.
+// Without a table it takes the concrete data in examples/data. With --splits it runs the published benchmark: see
+// splits.hpp.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <xgrad/xgrad.hpp>
 
-#include "plot.hpp"
-#include "progress.hpp"
+#include "format.hpp"
 #include "regressor.hpp"
+#include "splits.hpp"
 
 using xgrad::Array;
+using xgrad::Series;
 
 struct Data {
   Array<float> x, y;  // (rows, features) and (rows, 1)
@@ -31,19 +34,13 @@ Data pick(const Array<double>& table, const std::vector<std::size_t>& rows, std:
 
 /// The rows to test on: those that a file lists (counted from 0), or a tenth drawn at random.
 std::vector<std::size_t> test_rows(const std::string& file, std::size_t count, xgrad::Rng& rng) {
-  std::vector<std::size_t> rows;
-  if (file.empty()) {
-    const auto order = rng.permutation(count);
-    rows.assign(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(count / 10));
-  } else {
-    for (const double row : xgrad::read_table(file).values) {
-      if (!(row >= 0 && row < static_cast<double>(count) && row == std::floor(row)))
-        xgrad::fail<xgrad::FileError>(file, row, " is not the number of a row; they go from 0 to ", count - 1);
-      rows.push_back(static_cast<std::size_t>(row));
-    }
+  if (!file.empty()) {
+    const auto rows = read_numbers(file, count, "row");
+    return {rows.begin(), rows.end()};
   }
+  const auto order = rng.permutation(count);
+  std::vector<std::size_t> rows(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(count / 10));
   std::sort(rows.begin(), rows.end());
-  rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
   return rows;
 }
 
@@ -114,7 +111,7 @@ void run(const std::string& table_file, const std::string& test_file, std::size_
 
   std::size_t epochs = 1;
   std::vector<double> curve;
-  Progress choosing(most_epochs);
+  xgrad::Progress choosing(most_epochs);
   fit(learn, most_epochs, most_epochs, rng.split(), [&](std::size_t epoch, Trained& trained) {
     curve.push_back(rmse(trained.predict(validate.x), validate.y));
     if (curve.back() < curve[epochs - 1]) epochs = epoch;
@@ -122,7 +119,7 @@ void run(const std::string& table_file, const std::string& test_file, std::size_
                                 most_epochs, curve.back(), curve[epochs - 1], epochs));
   });
 
-  Progress training(epochs);
+  xgrad::Progress training(epochs);
   Trained trained = fit(train, epochs, most_epochs, rng.split(), [&](std::size_t epoch, Trained&) {
     training.show(epoch, format("training on all training rows: epoch %zu of %zu", epoch, epochs));
   });
@@ -139,8 +136,8 @@ void run(const std::string& table_file, const std::string& test_file, std::size_
   Series diagonal{"truth", "lines lw 1 lc rgb '#888888'", points.x, points.x};
   Series validation{"validation RMSE", "lines lw 2", {}, curve};
   for (std::size_t i = 0; i < curve.size(); ++i) validation.x.push_back(static_cast<double>(i + 1));
-  plot(picture,
-       {{"prediction by true value", "", {points, diagonal}}, {"validation error by epoch", "", {validation}}});
+  xgrad::plot(picture,
+              {{"prediction by true value", "", {points, diagonal}}, {"validation error by epoch", "", {validation}}});
 }
 
 int main(int argc, char** argv) {
@@ -154,13 +151,34 @@ int main(int argc, char** argv) {
   app.add_option("--epochs", epochs, "most epochs to train for")->capture_default_str()->check(CLI::Range(1, 1000000));
   app.add_option("--seed", seed, "seed of split, weights and order of batches")->capture_default_str();
   app.add_option("--picture", picture, "where the picture goes")->capture_default_str();
+  std::string folder;
+  Setting setting;
+  app.add_option("--splits", folder, "folder with the splits of a published benchmark: all are run, by one setting");
+  const auto add = [&](const char* name, auto& value, const char* text, double least, double most) {
+    app.add_option(name, value, text)
+        ->capture_default_str()
+        ->check(CLI::Range(least, most))
+        ->group("Setting of --splits");
+  };
+  add("--first", setting.splits, "only the first splits", 1, 1000);
+  add("--width", setting.width, "width of the network", 1, 10000);
+  add("--members", setting.members,
+      "networks whose mean is the prediction, each trained without another part of the rows", 2, 100);
+  add("--steps", setting.steps, "updates of each network, at least", 100, 1e9);
+  add("--least-epochs", setting.epochs, "passes over its rows, at least", 0, 1e6);
+  add("--lr", setting.lr, "largest learning rate", 0, 1);
+  add("--decay", setting.weight_decay, "weight decay", 0, 100);
+  add("--dropout", setting.dropout, "dropout in the feed-forward network", 0, 0.99);
+  app.add_flag("--validate", setting.validate, "test on a fifth of the training rows, to choose a setting")
+      ->group("Setting of --splits");
   CLI11_PARSE(app, argc, argv);
   if (table.empty()) {
     table = EXAMPLES_DATA "/concrete.txt";
     if (test.empty()) test = EXAMPLES_DATA "/concrete_test.txt";
   }
   try {
-    run(table, test, target, seed, epochs, picture);
+    if (!folder.empty()) run_splits(folder, setting, seed);
+    else run(table, test, target, seed, epochs, picture);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "regression: %s\n", error.what());
     return 1;

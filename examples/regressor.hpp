@@ -8,8 +8,8 @@
 template <class T>
 class Regressor : public xgrad::Module<T> {
  public:
-  Regressor(std::size_t features, std::size_t d, xgrad::Rng& rng)
-      : embed(features, d, rng), norm(d), ffn(ffn_options(d), rng), head(d, 1, rng) {}
+  Regressor(std::size_t features, std::size_t d, xgrad::Rng& rng, double dropout = 0)
+      : embed(features, d, rng), norm(d), ffn(ffn_options(d, dropout), rng), head(d, 1, rng) {}
 
   xgrad::Variable<T> operator()(const xgrad::Variable<T>& x) {  // (batch, features) -> (batch, 1)
     const auto h = embed(x);
@@ -30,10 +30,11 @@ class Regressor : public xgrad::Module<T> {
   xgrad::Linear<T> head;
 
  private:
-  static xgrad::FeedForwardOptions ffn_options(std::size_t d) {
+  static xgrad::FeedForwardOptions ffn_options(std::size_t d, double dropout) {
     xgrad::FeedForwardOptions options;
     options.d_model = d;
     options.activation = xgrad::Activation::gelu;
+    options.dropout = dropout;
     return options;
   }
 };

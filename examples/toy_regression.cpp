@@ -6,11 +6,11 @@
 #include <cstdio>
 #include <xgrad/xgrad.hpp>
 
-#include "plot.hpp"
-#include "progress.hpp"
+#include "format.hpp"
 #include "regressor.hpp"
 
 using xgrad::Array;
+using xgrad::Series;
 
 double truth(double x) { return std::sin(3 * x) + 0.3 * x; }
 
@@ -49,7 +49,7 @@ void draw(const std::string& path, Regressor<float>& model, const Data& train, c
   Series line{"fit", "lines lw 2 lc rgb '#cc3333'", {grid.begin(), grid.end()}, {fit.begin(), fit.end()}};
   Series curve{"mean squared error", "lines lw 2 lc rgb '#3333cc'", {}, losses};
   for (std::size_t i = 0; i < losses.size(); ++i) curve.x.push_back(static_cast<double>(i + 1));
-  plot(path, {{"data and fit", "", {points, line}}, {"training loss by epoch", "set logscale y", {curve}}});
+  xgrad::plot(path, {{"data and fit", "", {points, line}}, {"training loss by epoch", "set logscale y", {curve}}});
 }
 
 int main(int argc, char** argv) {
@@ -74,7 +74,7 @@ int main(int argc, char** argv) {
   std::printf("%s\n", model.summary().c_str());
 
   xgrad::SGD<float> sgd(model.parameters(), {0.05, 0.9});
-  Progress progress(epochs);
+  xgrad::Progress progress(epochs);
   std::vector<double> losses;
   for (std::size_t epoch = 1; epoch <= epochs; ++epoch) {
     sgd.set_lr(xgrad::schedule::linear(epoch - 1, 0.05, epochs));

@@ -1,6 +1,7 @@
 #include "rmsprop.hpp"
 
 #include <cmath>
+#include <type_traits>
 
 namespace xgrad {
 
@@ -25,21 +26,27 @@ void RMSprop<T>::update(Array<T>& value, const Array<T>& grad, Slot& slot) {
   T* w = value.data();
   const T* grads = grad.data();
   T* squares = slot.buffers[0].data();
-  T* means = options_.centered ? slot.buffers[1].data() : nullptr;
-  T* velocity = momentum > T(0) ? slot.buffers.back().data() : nullptr;
-  // The branches do not change within the loop; the compiler takes them out.
-  for (std::size_t i = 0; i < value.size(); ++i) {
-    const T g = decay == T(0) ? grads[i] : grads[i] + decay * w[i];
-    T spread = squares[i] = alpha * squares[i] + rest * g * g;
-    if (means) {
-      means[i] = alpha * means[i] + rest * g;
-      spread -= means[i] * means[i];
-      spread = spread < T(0) ? T(0) : spread;  // NaN stays
+  T* means = slot.buffers[options_.centered ? 1 : 0].data();
+  T* velocity = slot.buffers.back().data();
+  // A loop for each form, without branches, so that it vectorises.
+  const auto sweep = [&](auto centered, auto has_velocity) {
+    for (std::size_t i = 0; i < value.size(); ++i) {
+      const T g = decay == T(0) ? grads[i] : grads[i] + decay * w[i];
+      T spread = squares[i] = alpha * squares[i] + rest * g * g;
+      if (centered.value) {
+        means[i] = alpha * means[i] + rest * g;
+        spread -= means[i] * means[i];
+        spread = spread < T(0) ? T(0) : spread;  // NaN stays
+      }
+      T move = g / (std::sqrt(spread) + eps);
+      if (has_velocity.value) move = velocity[i] = momentum * velocity[i] + move;
+      w[i] -= lr * move;
     }
-    T move = g / (std::sqrt(spread) + eps);
-    if (velocity) move = velocity[i] = momentum * velocity[i] + move;
-    w[i] -= lr * move;
-  }
+  };
+  const std::true_type yes;
+  const std::false_type no;
+  if (options_.centered) options_.momentum > 0 ? sweep(yes, yes) : sweep(yes, no);
+  else options_.momentum > 0 ? sweep(no, yes) : sweep(no, no);
 }
 
 #define XGRAD_INSTANTIATE(T) template class RMSprop<T>;

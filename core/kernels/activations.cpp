@@ -94,8 +94,7 @@ template <class T>
 Array<T> relu_backward(const Array<T>& g, const Array<T>& y) {
   check_shape("relu_backward", "the gradient", y.shape(), g.shape());
   return vector_map(g, y, detail::cost_of<T>(0.2), [](T d, T v) XGRAD_INLINE {
-    const T slope = detail::Relu::slope(v);
-    return slope == 0 ? T(0) : d * slope;
+    return v > 0 ? d : v <= 0 ? T(0) : v;  // a NaN stays
   });
 }
 

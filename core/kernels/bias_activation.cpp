@@ -10,24 +10,6 @@ namespace {
 
 using detail::cost_of;
 using detail::DropMask;
-using detail::masked;
-
-// The factors of dropout for n numbers from `at` on, or ones.
-template <class T>
-class Factors {
- public:
-  Factors(double p, std::uint64_t key) : mask_(p, key), drops_(p > 0) {}
-
-  static constexpr std::size_t kRoom = DropMask<T>::kChunk + 2 * DropMask<T>::kBlock;
-  XGRAD_INLINE void prepare(T* buffer) const { std::fill(buffer, buffer + kRoom, T(1)); }
-  XGRAD_INLINE const T* operator()(std::size_t at, std::size_t n, T* buffer) const {
-    return drops_ ? mask_.factors(at, n, buffer) : buffer;
-  }
-
- private:
-  DropMask<T> mask_;
-  bool drops_;
-};
 
 // Calls run(f) with the functions of `kind`.
 template <class Run>
@@ -44,7 +26,7 @@ void choose(Nonlinearity kind, Run run) {
   }
 }
 
-constexpr double kDropCost = 0.3;
+constexpr double kDropCost = 0.1;
 
 // The width of the rows; a bias of zeros where there is none.
 template <class T>
@@ -68,23 +50,20 @@ Array<T> bias_activation(const Array<T>& x, const T* given, Nonlinearity f, doub
   const std::size_t width = rows.width;
   const T *const in = x.data(), *const bias = rows.bias;
   T* const out = result.data();
-  const Factors<T> factors(p, key);
+  const DropMask<T> mask(p, key);
+  const T kept = mask.kept();
   choose(f, [=, &rows](auto kind) {
     using F = decltype(kind);
-    const double cost = cost_of<T>(F::cost) + (p > 0 ? kDropCost : 0);
-    detail::parallel(rows.count, 1, cost * static_cast<double>(width),
-                     [=](std::size_t begin, std::size_t end) XGRAD_INLINE {
-                       T buffer[Factors<T>::kRoom];
-                       factors.prepare(buffer);
-                       for (std::size_t i = begin; i < end; ++i)
-                         for (std::size_t from = 0; from < width; from += DropMask<T>::kChunk) {
-                           const std::size_t n = std::min(width - from, DropMask<T>::kChunk), at = i * width + from;
-                           const T* const factor = factors(at, n, buffer);
-#pragma omp simd
-                           for (std::size_t j = 0; j < n; ++j)
-                             out[at + j] = masked(F::value(in[at + j] + bias[from + j]), factor[j]);
-                         }
-                     });
+    const double cost = (cost_of<T>(F::cost) + (p > 0 ? kDropCost : 0)) * static_cast<double>(width);
+    detail::parallel(rows.count, 1, cost, [=](std::size_t begin, std::size_t end) XGRAD_INLINE {
+      for (std::size_t i = begin; i < end; ++i) {
+        const std::size_t at = i * width;
+        mask.apply(at, width, [=](std::size_t j, bool keep) XGRAD_INLINE {
+          const T v = F::value(in[at + j] + bias[j]) * kept;
+          out[at + j] = keep ? v : T(0);
+        });
+      }
+    });
   });
   return result;
 }
@@ -113,23 +92,20 @@ void bias_activation_backward(const Array<T>& g, const Array<T>& saved, const T*
     };
     return detail::each_row_with_sums(rows.count, width, cost_of<T>(detail::Relu::cost), sums, row);
   }
-  const Factors<T> factors(p, key);
+  const DropMask<T> mask(p, key);
+  const T kept = mask.kept();
   choose(f, [=, &rows](auto kind) {
     using F = decltype(kind);
     const auto row = [=](std::size_t i, std::array<T*, 1> sum) XGRAD_INLINE {
+      const std::size_t at = i * width;
+      mask.apply(at, width, [=](std::size_t j, bool keep) XGRAD_INLINE {
+        const T d = dy[at + j] * kept * F::slope(from_forward[at + j] + bias[j]);
+        dx[at + j] = keep ? d : T(0);
+      });
       T* const total = sum[0];
-      T buffer[Factors<T>::kRoom];
-      factors.prepare(buffer);
-      for (std::size_t from = 0; from < width; from += DropMask<T>::kChunk) {
-        const std::size_t n = std::min(width - from, DropMask<T>::kChunk), at = i * width + from;
-        const T* const factor = factors(at, n, buffer);
+      if (!total) return;
 #pragma omp simd
-        for (std::size_t j = 0; j < n; ++j)
-          dx[at + j] = masked(dy[at + j], factor[j]) * F::slope(from_forward[at + j] + bias[from + j]);
-        if (!total) continue;
-#pragma omp simd
-        for (std::size_t j = 0; j < n; ++j) total[from + j] += dx[at + j];
-      }
+      for (std::size_t j = 0; j < width; ++j) total[j] += dx[at + j];
     };
     const double cost = cost_of<T>(1.5 * F::cost) + (p > 0 ? kDropCost : 0);
     detail::each_row_with_sums(rows.count, width, cost, sums, row);

@@ -3,9 +3,8 @@
 
 #include <algorithm>
 #include <array>
-#include <vector>
 
-#include "../memory.hpp"
+#include "../array.hpp"
 #include "parallel_inline.hpp"
 
 namespace xgrad::detail {
@@ -22,8 +21,9 @@ class ColumnSums {
       : rows_(rows),
         width_(width),
         part_((rows / 16 / kBlock + 1) * kBlock),
-        stride_(room(N * width * (sizeof(double) + sizeof(T)), parts() > 1) / sizeof(double)),
-        sums_(parts() * stride_) {}
+        stride_(N * width + (parts() > 1 ? 4096 / sizeof(T) : 0)),
+        totals_(empty<double>({parts() * stride_})),
+        blocks_(empty<T>({parts() * stride_})) {}
 
   std::size_t parts() const { return (rows_ + part_ - 1) / part_; }
   std::size_t part_rows() const { return std::min(rows_, part_); }
@@ -31,8 +31,9 @@ class ColumnSums {
   /// Runs row(i, sums) for the rows of one part; sums[k] is where row adds its numbers to sum k.
   template <class Row>
   XGRAD_INLINE void run(std::size_t part, Row row) {
-    double* const total = sums_.data() + part * stride_;
-    T* const block = reinterpret_cast<T*>(total + N * width_);
+    double* const total = totals_.data() + part * stride_;
+    T* const block = blocks_.data() + part * stride_;
+    std::fill(total, total + N * width_, 0.0);
     std::fill(block, block + N * width_, T(0));
     std::array<T*, N> sums;
     for (std::size_t k = 0; k < N; ++k) sums[k] = block + k * width_;
@@ -50,18 +51,15 @@ class ColumnSums {
   void store(std::size_t k, T* to) const {
     for (std::size_t j = 0; j < width_; ++j) {
       double sum = 0;
-      for (std::size_t part = 0; part < parts(); ++part) sum += sums_[part * stride_ + k * width_ + j];
+      for (std::size_t part = 0; part < parts(); ++part) sum += totals_.data()[part * stride_ + k * width_ + j];
       to[j] = static_cast<T>(sum);
     }
   }
 
  private:
-  static std::size_t room(std::size_t bytes, bool apart) {
-    return apart ? (bytes / 4096 + 2) * 4096 : bytes + sizeof(double);
-  }
-
   std::size_t rows_, width_, part_, stride_;
-  std::vector<double, memory::Allocator<double>> sums_;
+  Array<double> totals_;
+  Array<T> blocks_;
 };
 
 /// Runs row(i, sums) for all rows and writes the N sums of each column to `to`. When none of them is wanted (all are

@@ -11,14 +11,12 @@ Array<T> dropout(const Array<T>& x, double p, std::uint64_t key) {
   const Mask mask(p, key);
   const T* const in = x.data();
   T* const out = result.data();
-  detail::parallel(x.size(), Mask::kBlock, 0.3, [=](std::size_t begin, std::size_t end) XGRAD_INLINE {
-    T buffer[Mask::kChunk + 2 * Mask::kBlock];
-    for (std::size_t at = begin; at < end; at += Mask::kChunk) {
-      const std::size_t n = std::min(Mask::kChunk, end - at);
-      const T* const factor = mask.factors(at, n, buffer);
-#pragma omp simd
-      for (std::size_t i = 0; i < n; ++i) out[at + i] = detail::masked(in[at + i], factor[i]);
-    }
+  const T kept = mask.kept();
+  detail::parallel(x.size(), Mask::kBlock, 0.2, [=](std::size_t begin, std::size_t end) XGRAD_INLINE {
+    mask.apply(begin, end - begin, [=](std::size_t i, bool keep) XGRAD_INLINE {
+      const T v = in[begin + i] * kept;
+      out[begin + i] = keep ? v : T(0);
+    });
   });
   return result;
 }

@@ -11,14 +11,12 @@
 
 namespace xgrad::detail {
 
-/// What is dropped, and the factor of the rest.
+/// Which positions of an array are kept, and the factor they get.
 template <class T>
 class DropMask {
  public:
-  /// Positions that belong together; parts of an array should begin at a multiple.
+  /// Positions that share the words of random bits; parts of an array had better begin at a multiple.
   static constexpr std::size_t kBlock = 32;
-  /// Most positions for one call of `factors`.
-  static constexpr std::size_t kChunk = 512;
 
   DropMask(double p, std::uint64_t key)
       : words_(philox({0, 0, 0, 2}, {static_cast<std::uint32_t>(key), static_cast<std::uint32_t>(key >> 32)})),
@@ -27,39 +25,60 @@ class DropMask {
 
   T kept() const { return kept_; }
 
-  /// The factors, kept() or 0, of n <= kChunk positions from `begin` on, written into `buffer`, which holds kChunk + 64
-  /// numbers; returns where they start.
-  XGRAD_INLINE const T* factors(std::size_t begin, std::size_t n, T* buffer) const {
-    const std::uint32_t k0 = words_[0], k1 = words_[1], k2 = words_[2], threshold = threshold_;
-    const T kept = kept_;
-    const std::size_t first = begin / kBlock, last = (begin + n + kBlock - 1) / kBlock;
-    for (std::size_t block = first; block < last; ++block) {
-      T* const out = buffer + (block - first) * kBlock;
-      const auto counter = static_cast<std::uint32_t>(block * 16);
-      const auto high = k1 + static_cast<std::uint32_t>(block >> 28) * 0x9e3779b9u;
+  /// Calls f(i, keep) for i in [0, n), keep being true where position begin + i is kept.
+  template <class F>
+  XGRAD_INLINE void apply(std::size_t begin, std::size_t n, F f) const {
+    if (threshold_ == 0) {
+#pragma omp simd
+      for (std::size_t i = 0; i < n; ++i) f(i, true);
+      return;
+    }
+    std::size_t i = 0;
+    if (begin % kBlock != 0) i = part(begin / kBlock, begin % kBlock, std::min(kBlock, begin % kBlock + n), 0, f);
+    const std::uint32_t threshold = threshold_;
+    for (; i + kBlock <= n; i += kBlock) {
+      const Words words(*this, (begin + i) / kBlock);
 #pragma omp simd
       for (std::uint32_t l = 0; l < 16; ++l) {
-        std::uint32_t h = (counter + l) ^ k0;
-        h = (h ^ (h >> 16)) * 0x7feb352du + high;
-        h = (h ^ (h >> 15)) * 0x846ca68bu + k2;
-        h ^= h >> 16;
-        out[l] = (h & 0xffffu) < threshold ? T(0) : kept;
-        out[16 + l] = (h >> 16) < threshold ? T(0) : kept;
+        const std::uint32_t h = words(l);
+        f(i + l, (h & 0xffffu) >= threshold);
+        f(i + 16 + l, (h >> 16) >= threshold);
       }
     }
-    return buffer + begin % kBlock;
+    if (i < n) part((begin + i) / kBlock, 0, n - i, i, f);
   }
 
  private:
+  /// The 16 words of a block.
+  struct Words {
+    XGRAD_INLINE Words(const DropMask& mask, std::size_t block)
+        : counter(static_cast<std::uint32_t>(block * 16)),
+          k0(mask.words_[0]),
+          k1(mask.words_[1] + static_cast<std::uint32_t>(block >> 28) * 0x9e3779b9u),
+          k2(mask.words_[2]) {}
+    XGRAD_INLINE std::uint32_t operator()(std::uint32_t l) const {
+      std::uint32_t h = (counter + l) ^ k0;
+      h = (h ^ (h >> 16)) * 0x7feb352du + k1;
+      h = (h ^ (h >> 15)) * 0x846ca68bu + k2;
+      return h ^ (h >> 16);
+    }
+    std::uint32_t counter, k0, k1, k2;
+  };
+
+  /// Positions [first, last) of one block, which f knows as `i` onwards; returns the next i.
+  template <class F>
+  XGRAD_INLINE std::size_t part(std::size_t block, std::size_t first, std::size_t last, std::size_t i, F f) const {
+    const Words words(*this, block);
+    for (std::size_t at = first; at < last; ++at, ++i) {
+      const std::uint32_t h = words(static_cast<std::uint32_t>(at % 16));
+      f(i, (at < 16 ? h & 0xffffu : h >> 16) >= threshold_);
+    }
+    return i;
+  }
+
   std::array<std::uint32_t, 4> words_;
   std::uint32_t threshold_;
   T kept_;
 };
-
-/// x times a factor of the mask; a dropped number is 0, whatever it was.
-template <class T>
-XGRAD_INLINE inline T masked(T x, T factor) {
-  return factor == 0 ? T(0) : x * factor;
-}
 
 }  // namespace xgrad::detail

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <limits>
+#include <vector>
 
 #include "broadcast_inline.hpp"
 #include "columns_inline.hpp"
@@ -25,6 +26,8 @@ void refuse_empty(const char* who, const Reduction<T>& r, const Array<T>& x) {
 
 // From this many numbers on, sums run in vector code and threads.
 constexpr std::size_t kMany = 4096;
+// Longer rows and columns are added pairwise, to keep their digits.
+constexpr std::size_t kLong = 65536;
 constexpr double kSumCost = 0.25;  // of a number, in nanoseconds
 
 // The large sums: of everything, of rows, or of the columns of one matrix.
@@ -62,7 +65,8 @@ Array<T> large_sum(const Reduction<T>& r, double divisor) {
 // sum(x) / divisor: division by 1 is exact, so that sum and mean share their loops.
 template <class T>
 Array<T> sum_over(const Reduction<T>& r, double divisor) {
-  if (r.outer * r.n * r.inner >= kMany && (r.inner == 1 || r.outer == 1)) return large_sum(r, divisor);
+  const bool many = r.outer * r.n * r.inner >= kMany, all = r.outer == 1 && r.inner == 1;
+  if (many && (all || (r.n <= kLong && (r.inner == 1 || r.outer == 1)))) return large_sum(r, divisor);
   return r.run(
       [&](const T* x) {
         return static_cast<T>(detail::sum_of(r.n, [x](std::size_t i) { return static_cast<double>(x[i]); }) / divisor);

@@ -7,6 +7,7 @@
 #include <vector>
 #include <xgrad/xgrad.hpp>
 
+#include "../../examples/regressor.hpp"
 #include "server.hpp"
 
 namespace {
@@ -133,6 +134,26 @@ Prepare update(Options options) {
   };
 }
 
+/// An epoch of examples/regression --splits: batches, AdamW, moving average of the weights.
+std::function<void()> regression_epoch() {
+  struct Training {
+    xgrad::Rng rng{1};
+    Array<float> x = rng.normal<float>({kTableRows, kFeatures}), y = rng.normal<float>({kTableRows, 1});
+    Regressor<float> model{kFeatures, 50, rng, 0.1};
+    xgrad::AdamW<float> adam{xgrad::decay_groups(model)};
+    xgrad::Ema<float> ema{model, 0.99};
+  };
+  return [t = std::make_shared<Training>()] {
+    for (auto [x, y] : xgrad::batches(t->x, t->y, 32, t->rng)) {
+      const auto loss = xgrad::mse_loss(t->model(x), y);
+      t->adam.zero_grad();
+      loss.backward();
+      t->adam.step();
+      t->ema.update();
+    }
+  };
+}
+
 std::function<void()> tiny_ops() {
   xgrad::Rng rng(1);
   Variable<float> x(rng.normal<float>({8}), true), w(xgrad::ones<float>({8}), true);
@@ -198,8 +219,12 @@ Works all_works() {
   momentum.momentum = 0.9;
   works["sgd 10M"] = update<xgrad::SGD<float>>(xgrad::SGDOptions{});
   works["sgd momentum 10M"] = update<xgrad::SGD<float>>(momentum);
+  works["adam 10M"] = update<xgrad::Adam<float>>(xgrad::AdamOptions{});
+  works["adamw 10M"] = update<xgrad::AdamW<float>>(xgrad::AdamWOptions{});
+  works["3.5 copies 10M"] = copy(3.5 * 4 * 10e6);
   works["1.5 copies 10M"] = copy(1.5 * 4 * 10e6);
   works["2.5 copies 10M"] = copy(2.5 * 4 * 10e6);
+  works["epoch of regression"] = regression_epoch;
   works["1000 tiny ops"] = tiny_ops;
   return works;
 }

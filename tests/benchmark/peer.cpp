@@ -80,6 +80,53 @@ Prepare update(Options options) {
   };
 }
 
+struct RegressorImpl : nn::Module {
+  RegressorImpl(int features, int d)
+      : embed(register_module("embed", nn::Linear(features, d))),
+        norm(register_module("norm", nn::LayerNorm(nn::LayerNormOptions({d})))),
+        linear1(register_module("linear1", nn::Linear(d, 4 * d))),
+        linear2(register_module("linear2", nn::Linear(4 * d, d))),
+        head(register_module("head", nn::Linear(d, 1))) {}
+  Tensor forward(const Tensor& x) {
+    const Tensor h = embed(x);
+    return head(h + linear2(torch::dropout(torch::gelu(linear1(norm(h))), 0.1, is_training())));
+  }
+  nn::Linear embed;
+  nn::LayerNorm norm;
+  nn::Linear linear1, linear2, head;
+};
+TORCH_MODULE(Regressor);
+
+/// Biases and the norm's parameters do not decay.
+torch::optim::AdamW adamw(Regressor& model) {
+  std::vector<Tensor> decaying, others;
+  for (const Tensor& p : model->parameters()) (p.dim() > 1 ? decaying : others).push_back(p);
+  const auto options = [](double decay) {
+    return std::make_unique<torch::optim::AdamWOptions>(torch::optim::AdamWOptions(1e-3).weight_decay(decay));
+  };
+  return torch::optim::AdamW({{decaying, options(1e-2)}, {others, options(0)}}, torch::optim::AdamWOptions(1e-3));
+}
+
+std::function<void()> regression_epoch() {
+  torch::manual_seed(1);
+  const Tensor xs = torch::randn({kTableRows, kFeatures}), ys = torch::randn({kTableRows, 1});
+  Regressor model(kFeatures, 50);
+  const auto adam = std::make_shared<torch::optim::AdamW>(adamw(model));
+  const std::vector<Tensor> parameters = model->parameters();
+  std::vector<Tensor> means;
+  for (const Tensor& p : parameters) means.push_back(p.detach().clone());
+  return [=]() mutable {
+    for (const Tensor& rows : torch::randperm(kTableRows).split(32)) {
+      const Tensor loss = torch::mse_loss(model->forward(xs.index_select(0, rows)), ys.index_select(0, rows));
+      model->zero_grad(/*set_to_none=*/true);
+      loss.backward();
+      adam->step();
+      const torch::NoGradGuard off;
+      for (std::size_t i = 0; i < means.size(); ++i) means[i].lerp_(parameters[i], 0.01);
+    }
+  };
+}
+
 std::function<void()> tiny_ops() {
   const Tensor x = torch::randn({8}).requires_grad_(), w = torch::ones({8}).requires_grad_();
   return [=]() mutable {
@@ -120,6 +167,7 @@ Works all_works() {
   works["sgd momentum 10M"] = update<torch::optim::SGD>(torch::optim::SGDOptions(1e-3).momentum(0.9));
   works["adam 10M"] = update<torch::optim::Adam>(torch::optim::AdamOptions(1e-3));
   works["adamw 10M"] = update<torch::optim::AdamW>(torch::optim::AdamWOptions(1e-3));
+  works["epoch of regression"] = regression_epoch;
   works["1000 tiny ops"] = tiny_ops;
   return works;
 }

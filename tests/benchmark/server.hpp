@@ -24,6 +24,7 @@ const StepSize kSteps[] = {{20, 512, 2048}, {256, 512, 2048}, {2048, 512, 2048},
                            {32, 64, 256},   {16, 8, 32},      {4096, 64, 256}};
 constexpr int kRows[] = {20, 2048, 16384};  // of the single ops, all 512 wide
 constexpr int kWidth = 512;
+constexpr int kTableRows = 742, kFeatures = 8;  // a training part of the concrete data, four fifths of it
 
 inline double seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();

@@ -26,7 +26,7 @@ class EmaTest : public testing::Test {
   xgrad::Linear<T> model;
 };
 using Types = testing::Types<float, double>;
-TYPED_TEST_SUITE(EmaTest, Types);
+TYPED_TEST_SUITE(EmaTest, Types, );
 
 TYPED_TEST(EmaTest, IsTheWeighedMeanOfTheWeightsSeen) {
   const double decay = 0.8, tolerance = std::is_same_v<TypeParam, float> ? 1e-6 : 1e-14;

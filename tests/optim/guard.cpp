@@ -27,7 +27,7 @@ class Guard : public testing::Test {
   xgrad::FeedForward<T> ffn;
 };
 using Types = testing::Types<float, double>;
-TYPED_TEST_SUITE(Guard, Types);
+TYPED_TEST_SUITE(Guard, Types, );
 
 TYPED_TEST(Guard, LetsFiniteGradientsPass) {
   GradGuard<TypeParam> guard(this->ffn);

@@ -141,4 +141,31 @@ TYPED_TEST(Elementwise, ACT_03_ReluDoesNotHideNaN) {
   EXPECT_FALSE(std::signbit(y(4)));
 }
 
+// The kernels of gradients against the slopes, and their check of shapes.
+TYPED_TEST(Elementwise, GradientsInOnePass) {
+  using T = TypeParam;
+  using Backward = Array<T> (*)(const Array<T>&, const Array<T>&);
+  struct Case {
+    const char* name;
+    Backward backward;
+    Array<T> (*slope)(const Array<T>&);
+  };
+  const Case cases[] = {
+      {"relu_backward", xgrad::relu_backward<T>, [](const Array<T>& y) { return xgrad::sign(xgrad::relu(y)); }},
+      {"sigmoid_backward", xgrad::sigmoid_backward<T>, [](const Array<T>& y) { return Array<T>(y * (T(1) - y)); }},
+      {"tanh_backward", xgrad::tanh_backward<T>, [](const Array<T>& y) { return Array<T>(T(1) - y * y); }},
+      {"gelu_backward", xgrad::gelu_backward<T>, xgrad::gelu_grad<T>},
+      {"gelu_tanh_backward", xgrad::gelu_tanh_backward<T>, xgrad::gelu_tanh_grad<T>},
+      {"silu_backward", xgrad::silu_backward<T>, xgrad::silu_grad<T>}};
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.name);
+    const Array<T> x = sample<T>({3, 17}, 1), g = sample<T>({3, 17}, 2), slope = c.slope(x);
+    expect_all(
+        c.backward(g, x), {3, 17}, [&](const Position& p) { return at(g, p) * at(slope, p); }, 4 * unit<T>(),
+        4 * unit<T>());
+    EXPECT_EQ(message<xgrad::ShapeError>([&] { c.backward(g, sample<T>({17}, 1)); }),
+              std::string("[") + c.name + "] the gradient must have shape (17,) but has shape (3, 17)");
+  }
+}
+
 }  // namespace

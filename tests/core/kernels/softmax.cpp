@@ -122,6 +122,8 @@ TYPED_TEST(Softmax, ShapesAreChecked) {
             "[softmax] mask of shape (4, 1, 3) must broadcast to (2, 3)");
   EXPECT_EQ(message<xgrad::ShapeError>([&] { xgrad::softmax_backward(x, xgrad::ones<T>({3})); }),
             "[softmax_backward] g must have shape (2, 3) but has shape (3,)");
+  EXPECT_EQ(message<xgrad::ShapeError>([&] { xgrad::log_softmax_backward(x, xgrad::ones<T>({3})); }),
+            "[log_softmax_backward] g must have shape (2, 3) but has shape (3,)");
   const Array<T> lazy = xgrad::softmax(x + x, -1);
   expect_numbers(lazy, {1.0 / 3, 1.0 / 3, 1.0 / 3, 1.0 / 3, 1.0 / 3, 1.0 / 3}, 4 * unit<T>());
 }
