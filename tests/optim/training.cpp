@@ -4,30 +4,9 @@
 #include <cmath>
 #include <xgrad/xgrad.hpp>
 
+#include "net.hpp"
+
 namespace {
-
-using xgrad::Variable;
-
-template <class T>
-class Net : public xgrad::Module<T> {
- public:
-  explicit Net(xgrad::Rng& rng) : embed(3, 8, rng), norm(8), ffn({8}, rng), head(8, 1, rng) {}
-  Variable<T> operator()(const Variable<T>& x) {
-    const auto h = embed(x);
-    return head(h + ffn(norm(h)));
-  }
-  void visit(xgrad::Visitor<T>& v) override {
-    v("embed", embed);
-    v("norm", norm);
-    v("ffn", ffn);
-    v("head", head);
-  }
-
-  xgrad::Linear<T> embed;
-  xgrad::LayerNorm<T> norm;
-  xgrad::FeedForward<T> ffn;
-  xgrad::Linear<T> head;
-};
 
 template <class T>
 class Training : public testing::Test {};
@@ -37,7 +16,7 @@ TYPED_TEST_SUITE(Training, Types, );  // clang wants the empty argument
 TYPED_TEST(Training, AG_10_AThousandStepsLearnAndKeepNothing) {
   using T = TypeParam;
   xgrad::Rng rng(5);
-  Net<T> net(rng);
+  Net<T> net(rng, 0, 3);
   xgrad::SGD<T> sgd(net.parameters(), {0.02, 0.9});
   const xgrad::Array<T> x = rng.normal<T>({256, 3});
   auto y = xgrad::empty<T>({256, 1});
@@ -74,7 +53,7 @@ TYPED_TEST(Training, AG_10_AThousandStepsLearnAndKeepNothing) {
 TYPED_TEST(Training, AG_10_ForwardOnly) {
   using T = TypeParam;
   xgrad::Rng rng(6);
-  Net<T> net(rng);
+  Net<T> net(rng, 0, 3);
   const xgrad::Array<T> x = rng.normal<T>({4, 3});
   const std::size_t before = xgrad::live_nodes();
   double total = 0;
