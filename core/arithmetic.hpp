@@ -2,10 +2,10 @@
 // expressions and numbers stand in for constants. Throw ShapeError for shapes that do not broadcast.
 #pragma once
 
-#include "kernels/binary.hpp"
-#include "variable.hpp"
-
 namespace xgrad {
+
+template <class T>
+class Variable;
 
 /// a + b.
 template <class T>

@@ -51,6 +51,14 @@ static_assert(std::is_same_v<typename xt::temporary_type<Array<double>>::type::s
 template <class E>
 inline constexpr bool is_expression = xt::is_xexpression<std::decay_t<E>>::value;
 
+/// True when two shapes are the same. (Their own == calls memcmp, which for a few words costs more than it compares.)
+inline bool same_shape(const Shape& a, const Shape& b) noexcept {
+  const std::size_t n = a.size();
+  bool same = n == b.size();
+  for (std::size_t i = 0; same && i < n; ++i) same = a[i] == b[i];
+  return same;
+}
+
 /// "(2, 3)", "(4,)" for one axis, "()" for a 0-d array.
 std::string to_string(const Shape& shape);
 

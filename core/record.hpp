@@ -193,6 +193,12 @@ class Recording {
   bool before_;
 };
 
+/// A result that is not tracked.
+template <class T>
+Variable<T> constant(Array<T>&& value) {
+  return Variable<T>(Shared<Value<T>>(new Value<T>(std::move(value))), nullptr);
+}
+
 /// True when a node must be made: recording is on and some input is tracked.
 template <class T>
 bool tracks(const char* name, const Inputs<T>& inputs);
@@ -213,7 +219,7 @@ Variable<T> attach(Shared<Node<T>> node, const Inputs<T>& inputs, Saves keep, Sh
 /// `name` must outlive the graph: a string literal. Saves inputs and output unless told what to save.
 template <class T, class F>
 Variable<T> record(const char* name, detail::Inputs<T> inputs, Saves keep, Array<T> value, F derivative) {
-  if (!detail::tracks(name, inputs)) return Variable<T>(std::move(value));
+  if (!detail::tracks(name, inputs)) return detail::constant(std::move(value));
   Shared<Node<T>> node(new detail::FormulaNode<T, F>(name, std::move(derivative)));
   return detail::attach(std::move(node), inputs, keep,
                         Shared<detail::Value<T>>(new detail::Value<T>(std::move(value))));
@@ -228,7 +234,7 @@ Variable<T> record(const char* name, detail::Inputs<T> inputs, Array<T> value, F
 /// the same value, given the inputs as std::vector<Variable<T>>. Inputs must be among what is saved.
 template <class T, class Kernel, class Twin>
 Variable<T> record(const char* name, detail::Inputs<T> inputs, Saves keep, Array<T> value, Kernel kernel, Twin twin) {
-  if (!detail::tracks(name, inputs)) return Variable<T>(std::move(value));
+  if (!detail::tracks(name, inputs)) return detail::constant(std::move(value));
   Shared<Node<T>> node(new detail::FusedNode<T, Kernel, Twin>(name, std::move(kernel), std::move(twin)));
   return detail::attach(std::move(node), inputs, keep,
                         Shared<detail::Value<T>>(new detail::Value<T>(std::move(value))));
@@ -243,7 +249,7 @@ Variable<T> record(const char* name, detail::Inputs<T> inputs, Array<T> value) {
       fail<GraphError>(name, "has no derivative but input ", i, " requires a gradient; pass detach() of it");
     ++i;
   }
-  return Variable<T>(std::move(value));
+  return detail::constant(std::move(value));
 }
 
 }  // namespace xgrad

@@ -25,16 +25,21 @@ class Counted {
   template <class X>
   friend class Shared;
 
-  void add_use() noexcept { uses_.fetch_add(1, std::memory_order_relaxed); }
+  // The first and the last user are alone with the object, so they need no atomic read-modify-write; in a graph of
+  // small ops, that is every other step.
+  void add_use() noexcept {
+    if (uses_.load(std::memory_order_relaxed) == 0) uses_.store(1, std::memory_order_relaxed);
+    else uses_.fetch_add(1, std::memory_order_relaxed);
+  }
   void remove_use() noexcept {
-    if (uses_.fetch_sub(1, std::memory_order_acq_rel) == 1) bury();
+    if (uses_.load(std::memory_order_acquire) == 1 || uses_.fetch_sub(1, std::memory_order_acq_rel) == 1) bury();
   }
   /// Deletes this object, or queues it when a deletion is already running on this thread. So a chain of a million
   /// nodes, linked through edges or through Variables captured in derivatives, falls apart in a loop on a flat stack.
   void bury() noexcept;
 
-  std::atomic<std::uint32_t> uses_{0};
   Counted* next_ = nullptr;
+  std::atomic<std::uint32_t> uses_{0};
 };
 
 template <class X>

@@ -7,15 +7,9 @@
 #include <type_traits>
 #include <vector>
 
+#include "arithmetic.hpp"
 #include "array.hpp"
 #include "node.hpp"
-
-namespace xgrad {
-
-template <class T>
-class Variable;
-
-}  // namespace xgrad
 
 // xtensor's operators take any class they do not know for a scalar and would build lazy expressions of graphs, and
 // they win over ours for rvalues and non-const lvalues. Without a `type` here they step aside for Variables.
@@ -39,26 +33,6 @@ struct xfunction_type<F, E, const xgrad::Variable<T>&> {};
 }  // namespace xt::detail
 
 namespace xgrad {
-
-// The arithmetic behind the operators; documented in arithmetic.hpp.
-template <class T>
-Variable<T> add(const Variable<T>& a, const Variable<T>& b);
-template <class T>
-Variable<T> sub(const Variable<T>& a, const Variable<T>& b);
-template <class T>
-Variable<T> mul(const Variable<T>& a, const Variable<T>& b);
-template <class T>
-Variable<T> div(const Variable<T>& a, const Variable<T>& b);
-template <class T>
-Variable<T> neg(const Variable<T>& x);
-template <class T>
-Variable<T> shift(const Variable<T>& x, T offset);
-template <class T>
-Variable<T> scale(const Variable<T>& x, T factor);
-template <class T>
-Variable<T> reciprocal(const Variable<T>& x);
-template <class T>
-Variable<T> compare(const Variable<T>& a, const Variable<T>& b, const char* relation);
 
 /// A handle to an array and to its place in a graph, cheap to copy; copies share both.
 ///
@@ -98,7 +72,7 @@ class Variable {
   T item() const { return xgrad::item(value()); }
 
   /// True when a gradient can flow into this Variable: a leaf that asks for one, or a tracked result.
-  bool requires_grad() const;
+  bool requires_grad() const noexcept { return node_ && node_->requires_grad; }
   /// Switches a leaf on or off (freezing). On a constant, `true` makes this handle and later copies of it a leaf.
   /// Throws GraphError on the result of an op.
   void set_requires_grad(bool on);
