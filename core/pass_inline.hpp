@@ -10,6 +10,12 @@
 
 namespace xgrad {
 
+/// A number for each pass of the process, of whatever T and G: they mark the same nodes.
+inline std::uint64_t next_pass() {
+  static std::atomic<std::uint64_t> passes{0};
+  return passes.fetch_add(1, std::memory_order_relaxed) + 1;
+}
+
 /// One run through a graph, G being what gradients are made of: arrays, or Variables when their graph is wanted.
 /// First collects and checks, then runs the derivatives from the newest node to the oldest.
 template <class T, class G>
@@ -94,8 +100,7 @@ class Pass {
   void collect(const std::vector<Variable<T>>& outputs) {
     using Entry = std::pair<std::uint64_t, Node<T>*>;
     detail::PoolVector<Entry> pending;
-    static std::atomic<std::uint64_t> passes{0};
-    const std::uint64_t number = passes.fetch_add(1, std::memory_order_relaxed) + 1;
+    const std::uint64_t number = next_pass();
     const auto push = [&](Node<T>* node) {
       if (node->id < oldest_ || node->seen_by.load(std::memory_order_relaxed) == number) return;
       node->seen_by.store(number, std::memory_order_relaxed);
