@@ -38,50 +38,61 @@ struct Value final : Counted {
 /// One input of a node: where its gradient goes (nowhere for a constant), its shape, and its value if saved.
 template <class T>
 struct Edge {
-  Shared<Node<T>> node;
-  Shape shape;
-  Shared<detail::Value<T>> saved;
-  std::uint32_t version = 0;
+  Shared<Node<T>> node;            ///< The parent; null for a constant.
+  Shape shape;                     ///< Of the input, kept even when its value is not.
+  Shared<detail::Value<T>> saved;  ///< The input's value, or null.
+  std::uint32_t version = 0;       ///< Of that value when it was saved.
 };
 
 /// One op application, or a leaf. It owns its parents and the values its derivative reads, and nothing owns a child.
 template <class T>
 class Node : public Counted {
  public:
+  /// `name` must outlive the node: a string literal.
   explicit Node(const char* name);
   ~Node() override;
 
   /// The derivative in an ordinary pass, and in a pass whose own graph is wanted.
+  /// @{
   virtual void derive(ArrayBackward<T>& b) const = 0;
   virtual void derive(GraphBackward<T>& b) const = 0;
+  /// @}
   /// Drops edges, saved values and whatever the derivative captured.
   virtual void drop();
+  /// This node as a leaf, or null.
   virtual Leaf<T>* as_leaf() { return nullptr; }
 
-  const char* const name;
-  const std::uint64_t id;  // creation order: parents have smaller numbers
-  bool released = false;
-  // What the last backward pass wrote here: hints, since passes of several threads may share a leaf.
-  mutable std::atomic<std::size_t> slot_hint{0};  // where it put this node
-  mutable std::atomic<std::uint64_t> seen_by{0};  // its number
-  detail::PoolVector<Edge<T>> edges;
-  Shared<detail::Value<T>> saved_output;
-  std::uint32_t output_version = 0;
+  const char* const name;  ///< Of the op.
+  const std::uint64_t id;  ///< Creation order: parents have smaller numbers.
+  bool released = false;   ///< A backward pass has been here and dropped what it used.
+  /// What the last backward pass wrote here, its number and where it put this node: hints, since passes of several
+  /// threads may share a leaf.
+  /// @{
+  mutable std::atomic<std::size_t> slot_hint{0};
+  mutable std::atomic<std::uint64_t> seen_by{0};
+  /// @}
+  detail::PoolVector<Edge<T>> edges;      ///< One for each input.
+  Shared<detail::Value<T>> saved_output;  ///< The op's value, or null.
+  std::uint32_t output_version = 0;       ///< Of that value when it was saved.
 };
 
 /// Where a leaf's gradient lands.
 template <class T>
 class Leaf final : public Node<T> {
  public:
+  /// A leaf with these numbers, which requires a gradient.
   explicit Leaf(Shared<detail::Value<T>> v) : Node<T>("leaf"), value(std::move(v)) {}
+  /// Nothing: here a pass ends.
+  /// @{
   void derive(ArrayBackward<T>&) const override {}
   void derive(GraphBackward<T>&) const override {}
   void drop() override {}
+  /// @}
   Leaf* as_leaf() override { return this; }
 
-  Shared<detail::Value<T>> value;
-  bool requires_grad = true;
-  std::optional<Array<T>> grad;
+  Shared<detail::Value<T>> value;  ///< The numbers, shared with every handle.
+  bool requires_grad = true;       ///< Off when frozen.
+  std::optional<Array<T>> grad;    ///< What backward passes have added up; nothing before the first.
 };
 
 }  // namespace xgrad
