@@ -1,4 +1,7 @@
 // Losses: how far predictions are from targets.
+//
+// Predictions and targets must have one shape, ShapeError otherwise: (3) against (3, 1) would broadcast to nine
+// differences. Targets may be tracked and then get gradients too. The mean of no numbers throws ShapeError.
 #pragma once
 
 #include <cstdint>
@@ -23,9 +26,6 @@ template <class T>
 using LossTarget = typename not_deduced<Variable<T>>::type;
 
 }  // namespace detail
-
-// Predictions and targets must have one shape, ShapeError otherwise: (3) against (3, 1) would broadcast to nine
-// differences. Targets may be tracked and then get gradients too. The mean of no numbers throws ShapeError.
 
 /// (prediction - target)^2.
 template <class T>
