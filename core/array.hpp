@@ -137,6 +137,7 @@ auto from(const E& expression) {
 }
 
 /// An Array as it is, any other expression evaluated: what functions that take expressions pass on.
+/// @{
 template <class T>
 const Array<T>& evaluated(const Array<T>& a) {
   return a;
@@ -145,6 +146,7 @@ template <class E, class = std::enable_if_t<is_expression<E> && !std::is_same_v<
 Array<typename E::value_type> evaluated(const E& expression) {
   return from(expression);
 }
+/// @}
 
 /// The only number of an array of size one; throws ShapeError for any other size.
 template <class T>
@@ -179,13 +181,21 @@ void check_shape(const char* who, const char* what, const Shape& want, const Sha
 /// An empty list `{}` also means all axes.
 class Axes {
  public:
+  /// All axes.
   Axes() = default;
+  /// One axis.
+  /// @{
   Axes(int axis) : axes_{axis} {}
   Axes(std::ptrdiff_t axis) : axes_{axis} {}
   Axes(std::size_t axis) : axes_{static_cast<std::ptrdiff_t>(axis)} {}
+  /// @}
+  /// A list of axes; an empty one means all.
+  /// @{
   Axes(std::initializer_list<std::ptrdiff_t> axes) : axes_(axes.begin(), axes.end()) {}
   Axes(const std::vector<std::ptrdiff_t>& axes) : axes_(axes.begin(), axes.end()) {}
+  /// @}
 
+  /// True when it means all axes.
   bool all() const { return axes_.empty(); }
 
   /// The axes counted from the front, sorted; throws ShapeError for an axis out of range or given twice.

@@ -18,8 +18,11 @@ class Counted {
   Counted& operator=(const Counted&) = delete;
   virtual ~Counted() = default;
 
+  /// From the pool.
+  /// @{
   static void* operator new(std::size_t bytes) { return memory::allocate(bytes); }
   static void operator delete(void* p, std::size_t bytes) noexcept { memory::deallocate(p, bytes); }
+  /// @}
 
  private:
   template <class X>
@@ -42,11 +45,18 @@ class Counted {
   std::atomic<std::uint32_t> uses_{0};
 };
 
+/// A pointer that counts its uses in the object itself, safe to copy and destroy from any thread.
 template <class X>
 class Shared {
  public:
+  /// Points to nothing.
+  /// @{
   Shared() noexcept = default;
   Shared(std::nullptr_t) noexcept {}
+  /// @}
+  /// Adds a use of *p, which must come from `new`; the last use deletes it. Copies add one, moves do not; a Shared of a
+  /// derived class converts.
+  /// @{
   explicit Shared(X* p) noexcept : p_(p) {
     if (p_) p_->add_use();
   }
@@ -58,16 +68,20 @@ class Shared {
     std::swap(p_, other.p_);
     return *this;
   }
+  /// @}
   ~Shared() {
     if (p_) p_->remove_use();
   }
 
+  /// As of any pointer; == compares addresses.
+  /// @{
   X* get() const noexcept { return p_; }
   X* operator->() const noexcept { return p_; }
   X& operator*() const noexcept { return *p_; }
   explicit operator bool() const noexcept { return p_ != nullptr; }
   friend bool operator==(const Shared& a, const Shared& b) noexcept { return a.p_ == b.p_; }
   friend bool operator!=(const Shared& a, const Shared& b) noexcept { return a.p_ != b.p_; }
+  /// @}
 
   /// Gives up the pointer with its count: for conversion between Shareds only.
   X* detach() noexcept { return std::exchange(p_, nullptr); }
