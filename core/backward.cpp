@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "accumulate.hpp"
+#include "anomaly.hpp"
 #include "record.hpp"
 
 namespace xgrad {
@@ -59,13 +60,17 @@ class Pass {
     }
   }
 
-  void seed(const Variable<T>& output, G&& g) { accumulate(*find(*output.node()), std::move(g)); }
+  void seed(const Variable<T>& output, G&& g) {
+    if (watcher_) watcher_->check_seed(output.op(), array_of(g));
+    accumulate(*find(*output.node()), std::move(g));
+  }
 
   void run(bool retain_graph) {
     for (Slot& slot : slots_) {
       if (!slot.leads || !slot.grad) continue;
       Node<T>& node = *slot.node;
-      derive(slot, node);
+      if (watcher_) derive_watched(slot, node);
+      else derive(slot, node);
       if (!slot.keep) slot.grad.reset();
       if (retain_graph) continue;
       node.drop();
@@ -161,6 +166,24 @@ class Pass {
     }
   }
 
+  /// derive() under DetectAnomaly. What came before was finite, so a gradient that is not arose here.
+  void derive_watched(Slot& slot, Node<T>& node) {
+    const detail::Unwatched pause;
+    const detail::Survey<T> upstream(array_of(*slot.grad));
+    const auto gradient = [&](std::size_t i) -> std::optional<G>* {
+      const std::ptrdiff_t parent = parents_[slot.edges + i];
+      return parent >= 0 ? &slots_[static_cast<std::size_t>(parent)].grad : nullptr;
+    };
+    std::vector<bool> summed;
+    for (std::size_t i = 0; i < node.edges.size(); ++i) summed.push_back(gradient(i) && *gradient(i));
+    derive(slot, node);
+    for (std::size_t i = 0; i < node.edges.size(); ++i)
+      if (gradient(i)) watcher_->check_gradient(node, i, array_of(**gradient(i)), upstream, summed[i]);
+  }
+
+  static const Array<T>& array_of(const Array<T>& g) { return g; }
+  static const Array<T>& array_of(const Variable<T>& g) { return g.value(); }
+
   static void accumulate(Slot& slot, G&& g) {
     if (!slot.grad) slot.grad = std::move(g);
     else if constexpr (std::is_same_v<G, Array<T>>) add_in_place(*slot.grad, g);
@@ -168,6 +191,7 @@ class Pass {
   }
 
   const std::uint64_t oldest_;
+  const DetectAnomaly* const watcher_ = detail::watcher();
   detail::PoolVector<std::uint64_t> ids_;       // newest node first
   detail::PoolVector<Slot> slots_;              // of the same nodes
   detail::PoolVector<std::ptrdiff_t> parents_;  // for each edge of each node: a slot, or -1 when no gradient is wanted
