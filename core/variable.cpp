@@ -194,7 +194,7 @@ namespace detail {
 namespace {
 
 template <class T>
-bool any_tracked(const char* name, const Inputs<T>& inputs) {
+[[gnu::always_inline]] inline bool any_tracked(const char* name, const Inputs<T>& inputs) {
   bool any = false;
   for (const Variable<T>& x : inputs) {
     if (!x.defined()) fail<GraphError>(name, "got an undefined Variable (default-constructed); assign a value first");
@@ -212,10 +212,9 @@ bool tracks(const char* name, const Inputs<T>& inputs) {
 
 template <class T>
 bool tracks(const char* name, const Inputs<T>& inputs, const Array<T>& value) {
-  const bool any = any_tracked(name, inputs);
-  const Mode& now = mode;
-  if (now.watcher) now.watcher->check_value(name, inputs, value);
-  return any && now.recording;
+  const bool tracked = any_tracked(name, inputs) && mode.recording;
+  if (__builtin_expect(mode.watcher != nullptr, 0)) mode.watcher->check_value(name, inputs, value);
+  return tracked;
 }
 
 template <class T>
