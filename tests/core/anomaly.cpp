@@ -215,6 +215,16 @@ TEST(DetectAnomaly, FusedOpIsNamedInBothPasses) {
       "[fused_sqrt] backward: the gradient of input 0 must be finite but that of shape (2,) is inf at (1,)";
   EXPECT_PART(message([&] { xgrad::grad(y, x, {true}); }), text);
   EXPECT_PART(message([&] { y.backward(); }), text);
+  EXPECT_PART(message([&] { fused(leaf({-1.0})); }), "[fused_sqrt] forward: the value must be finite");
+}
+
+TEST(DetectAnomaly, ManyInputsAreCutShort) {
+  const std::vector<V> parts(9, leaf({1.0}));
+  const auto op = [&] { return record<double>("op", parts, Array<double>{nan}); };
+  const DetectAnomaly guard;
+  const NoGrad off;
+  const std::string text = message(op);
+  EXPECT_PART(text, "; input 5 of shape (1,), from 1 to 1; and 3 more inputs; DetectAnomaly");
 }
 
 TEST(DetectAnomaly, RecordedPasses) {
