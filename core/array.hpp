@@ -193,6 +193,7 @@ class Axes {
   /// @{
   Axes(std::initializer_list<std::ptrdiff_t> axes) : axes_(axes.begin(), axes.end()) {}
   Axes(const std::vector<std::ptrdiff_t>& axes) : axes_(axes.begin(), axes.end()) {}
+  Axes(const xt::svector<std::ptrdiff_t, 4>& axes) : axes_(axes) {}
   /// @}
 
   /// True when it means all axes.

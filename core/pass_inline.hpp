@@ -40,7 +40,7 @@ class Pass {
   };
 
   /// `oldest`: nodes with smaller numbers cannot lead to what is asked for and are not visited.
-  Pass(const std::vector<Variable<T>>& outputs, std::uint64_t oldest) : oldest_(oldest) { collect(outputs); }
+  Pass(const detail::Inputs<T>& outputs, std::uint64_t oldest) : oldest_(oldest) { collect(outputs); }
 
   /// The slot of a node, or nullptr when the pass does not visit it.
   Slot* find(const Node<T>& node) {
@@ -102,7 +102,7 @@ class Pass {
   }
 
  private:
-  void collect(const std::vector<Variable<T>>& outputs) {
+  void collect(const detail::Inputs<T>& outputs) {
     using Entry = std::pair<std::uint64_t, Node<T>*>;
     detail::PoolVector<Entry> pending;
     const std::uint64_t number = next_pass();
