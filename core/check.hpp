@@ -23,6 +23,11 @@ struct FileError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// A NaN or infinity where numbers must be finite: what DetectAnomaly, GradGuard and Trainer throw.
+struct AnomalyError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
 namespace detail {
 
 template <class... Parts>

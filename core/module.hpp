@@ -115,7 +115,9 @@ class Module {
   /// Stops (or resumes) gradients for all parameters: `model.embedding.freeze()`.
   void freeze(bool on = true);
 
-  /// A table of parameters and buffers with shapes and counts, and totals.
+  /// A table of all members in the order of `visit`: sub-modules with their type (`name()`) and how many numbers their
+  /// parameters hold; parameters and buffers with their shapes, frozen and tied ones marked; generators. Then the
+  /// totals, a tied parameter counted once, and the memory of parameters, gradients and buffers.
   std::string summary();
 
  private:

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "accumulate.hpp"
+#include "anomaly.hpp"
 #include "record.hpp"
 
 namespace xgrad {
@@ -68,12 +69,16 @@ class Pass {
     }
   }
 
-  void seed(const Variable<T>& output, G&& g) { accumulate(*find(*output.node()), std::move(g)); }
+  void seed(const Variable<T>& output, G&& g) {
+    if (watcher_) watcher_->check_seed(output.op(), array_of(g));
+    accumulate(*find(*output.node()), std::move(g));
+  }
 
   void run(bool retain_graph) {
     for (Slot& slot : slots_) {
       if (!slot.leads || !slot.grad) continue;
-      derive(slot);
+      if (watcher_) derive_watched(slot);
+      else derive(slot);
       if (!slot.keep) slot.grad = nullptr;
       if (!retain_graph) drop(slot);
     }
@@ -171,6 +176,25 @@ class Pass {
     }
   }
 
+  /// derive() under DetectAnomaly. What came before was finite, so a gradient that is not arose here.
+  void derive_watched(Slot& slot) {
+    const detail::Unwatched pause;
+    const detail::Survey<T> upstream(array_of(slot.grad->value));
+    const auto parent = [&](std::size_t i) -> Slot* {
+      const std::ptrdiff_t at = parents_[slot.edges + i];
+      return at >= 0 ? &slots_[static_cast<std::size_t>(at)] : nullptr;
+    };
+    const std::size_t inputs = slot.node->edges.size();
+    std::vector<bool> summed;
+    for (std::size_t i = 0; i < inputs; ++i) summed.push_back(parent(i) && parent(i)->grad);
+    derive(slot);
+    for (std::size_t i = 0; i < inputs; ++i)
+      if (parent(i)) watcher_->check_gradient(*slot.node, i, array_of(parent(i)->grad->value), upstream, summed[i]);
+  }
+
+  static const Array<T>& array_of(const Array<T>& g) { return g; }
+  static const Array<T>& array_of(const Variable<T>& g) { return g.value(); }
+
   /// Frees what the node held. Its parents pass to their slots, for their turn.
   void drop(Slot& slot) {
     for (std::size_t i = 0; i < slot.node->edges.size(); ++i) {
@@ -191,6 +215,7 @@ class Pass {
   }
 
   const std::uint64_t oldest_;
+  const DetectAnomaly* const watcher_ = detail::watcher();
   std::size_t edges_ = 0;                       // of all nodes together
   detail::PoolVector<std::uint64_t> ids_;       // newest node first
   detail::PoolVector<Slot> slots_;              // of the same nodes

@@ -139,6 +139,8 @@ class GraphBackward : public BackwardBase<T, Variable<T>> {
   void close_twin(const std::vector<Variable<T>>& inputs, const Variable<T>& output);
 };
 
+class DetectAnomaly;
+
 namespace detail {
 
 /// An op whose derivative is one generic formula, or a formula on arrays alone.
@@ -218,6 +220,13 @@ Variable<T> constant(Array<T>&& value) {
 /// True when a node must be made: recording is on and some input is tracked.
 template <class T>
 bool tracks(const char* name, const Inputs<T>& inputs);
+/// The same for an op with that value, at which DetectAnomaly takes a look.
+template <class T>
+bool tracks(const char* name, const Inputs<T>& inputs, const Array<T>& value);
+
+/// The guard that looks at the ops of this thread, or nullptr. `set_watcher` returns the one before.
+const DetectAnomaly* watcher() noexcept;
+const DetectAnomaly* set_watcher(const DetectAnomaly* next) noexcept;
 
 /// Gives a node its edges and saved values, and returns the handle to its result.
 template <class T>
@@ -236,7 +245,7 @@ Variable<T> attach(Shared<Node<T>> node, const Inputs<T>& inputs, Saves keep, Sh
 /// @{
 template <class T, class F>
 Variable<T> record(const char* name, detail::Inputs<T> inputs, Saves keep, Array<T> value, F derivative) {
-  if (!detail::tracks(name, inputs)) return detail::constant(std::move(value));
+  if (!detail::tracks(name, inputs, value)) return detail::constant(std::move(value));
   Shared<Node<T>> node(new detail::FormulaNode<T, F>(name, std::move(derivative)));
   return detail::attach(std::move(node), inputs, keep,
                         Shared<detail::Value<T>>(new detail::Value<T>(std::move(value))));
@@ -252,7 +261,7 @@ Variable<T> record(const char* name, detail::Inputs<T> inputs, Array<T> value, F
 /// the same value, given the inputs as std::vector<Variable<T>>. Inputs must be among what is saved.
 template <class T, class Kernel, class Twin>
 Variable<T> record(const char* name, detail::Inputs<T> inputs, Saves keep, Array<T> value, Kernel kernel, Twin twin) {
-  if (!detail::tracks(name, inputs)) return detail::constant(std::move(value));
+  if (!detail::tracks(name, inputs, value)) return detail::constant(std::move(value));
   Shared<Node<T>> node(new detail::FusedNode<T, Kernel, Twin>(name, std::move(kernel), std::move(twin)));
   return detail::attach(std::move(node), inputs, keep,
                         Shared<detail::Value<T>>(new detail::Value<T>(std::move(value))));
@@ -261,11 +270,10 @@ Variable<T> record(const char* name, detail::Inputs<T> inputs, Saves keep, Array
 /// An op without a derivative: throws GraphError when an input is tracked, since the gradient would silently stop here.
 template <class T>
 Variable<T> record(const char* name, detail::Inputs<T> inputs, Array<T> value) {
-  std::size_t i = 0;
-  for (const Variable<T>& x : inputs) {
-    if (detail::tracks(name, detail::Inputs<T>{x}))
-      fail<GraphError>(name, "has no derivative but input ", i, " requires a gradient; pass detach() of it");
-    ++i;
+  if (detail::tracks(name, inputs, value)) {
+    std::size_t i = 0;
+    while (!inputs.begin()[i].requires_grad()) ++i;
+    fail<GraphError>(name, "has no derivative but input ", i, " requires a gradient; pass detach() of it");
   }
   return detail::constant(std::move(value));
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <ostream>
 
+#include "anomaly.hpp"
 #include "record.hpp"
 
 namespace xgrad {
@@ -10,7 +11,11 @@ namespace xgrad {
 // Trivial thread-locals, so that they work while other objects of the thread or the program are being destroyed.
 namespace {
 thread_local bool burying = false;
-thread_local bool recording = true;
+struct Mode {
+  bool recording = true;
+  const DetectAnomaly* watcher = nullptr;
+};
+thread_local Mode mode;
 std::atomic<std::uint64_t> nodes_made{0};
 std::atomic<std::uint64_t> nodes_gone{0};
 }  // namespace
@@ -29,17 +34,19 @@ void Counted::bury() noexcept {
   burying = false;
 }
 
-NoGrad::NoGrad() : before_(recording) { recording = false; }
-NoGrad::~NoGrad() { recording = before_; }
-bool is_recording() noexcept { return recording; }
+NoGrad::NoGrad() : before_(mode.recording) { mode.recording = false; }
+NoGrad::~NoGrad() { mode.recording = before_; }
+bool is_recording() noexcept { return mode.recording; }
 std::size_t live_nodes() noexcept {
   const std::uint64_t gone = nodes_gone.load();  // first: then what is made meanwhile can't make it negative
   return static_cast<std::size_t>(nodes_made.load() - gone);
 }
 
 namespace detail {
-Recording::Recording() : before_(recording) { recording = true; }
-Recording::~Recording() { recording = before_; }
+Recording::Recording() : before_(mode.recording) { mode.recording = true; }
+Recording::~Recording() { mode.recording = before_; }
+const DetectAnomaly* watcher() noexcept { return mode.watcher; }
+const DetectAnomaly* set_watcher(const DetectAnomaly* next) noexcept { return std::exchange(mode.watcher, next); }
 }  // namespace detail
 
 template <class T>
@@ -176,14 +183,30 @@ std::vector<Variable<T>> leaves(const Variable<T>& output) {
 
 namespace detail {
 
+namespace {
+
 template <class T>
-bool tracks(const char* name, const Inputs<T>& inputs) {
+[[gnu::always_inline]] inline bool any_tracked(const char* name, const Inputs<T>& inputs) {
   bool any = false;
   for (const Variable<T>& x : inputs) {
     if (!x.defined()) fail<GraphError>(name, "got an undefined Variable (default-constructed); assign a value first");
     any = any || x.requires_grad();
   }
-  return any && recording;
+  return any;
+}
+
+}  // namespace
+
+template <class T>
+bool tracks(const char* name, const Inputs<T>& inputs) {
+  return any_tracked(name, inputs) && mode.recording;
+}
+
+template <class T>
+bool tracks(const char* name, const Inputs<T>& inputs, const Array<T>& value) {
+  const bool tracked = any_tracked(name, inputs) && mode.recording;
+  if (__builtin_expect(mode.watcher != nullptr, 0)) mode.watcher->check_value(name, inputs, value);
+  return tracked;
 }
 
 template <class T>
@@ -208,11 +231,12 @@ Variable<T> attach(Shared<Node<T>> node, const Inputs<T>& inputs, Saves keep, Sh
 
 }  // namespace detail
 
-#define XGRAD_INSTANTIATE(T)                                    \
-  template class Node<T>;                                       \
-  template class Variable<T>;                                   \
-  template std::vector<Variable<T>> leaves(const Variable<T>&); \
-  template bool detail::tracks(const char*, const Inputs<T>&);  \
+#define XGRAD_INSTANTIATE(T)                                                    \
+  template class Node<T>;                                                       \
+  template class Variable<T>;                                                   \
+  template std::vector<Variable<T>> leaves(const Variable<T>&);                 \
+  template bool detail::tracks(const char*, const Inputs<T>&);                  \
+  template bool detail::tracks(const char*, const Inputs<T>&, const Array<T>&); \
   template Variable<T> detail::attach(Shared<Node<T>>, const Inputs<T>&, Saves, Shared<Value<T>>);
 XGRAD_INSTANTIATE(float)
 XGRAD_INSTANTIATE(double)

@@ -12,7 +12,7 @@ namespace xgrad {
 
 /// What to do about a gradient that is NaN or infinite.
 enum class NonFinite {
-  error,  ///< throw std::runtime_error that names the parameter
+  error,  ///< throw AnomalyError that names the parameter
   skip,   ///< leave the step out, and count it
 };
 
@@ -32,7 +32,7 @@ class GradGuard {
   /// Looks at the parameters of a module.
   explicit GradGuard(Module<T>& module, NonFinite choice = NonFinite::error);
 
-  /// True when all gradients that a step would use are finite. Otherwise throws std::runtime_error, naming the first
+  /// True when all gradients that a step would use are finite. Otherwise throws AnomalyError, naming the first
   /// parameter and entry and how many other parameters are concerned, or counts and gives false.
   bool passes();
 

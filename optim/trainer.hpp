@@ -92,7 +92,7 @@ class Trainer {
 
   /// Trains; each call is a run from step 0, or from the folder's newest checkpoint.
   ///
-  /// Throws std::runtime_error, naming the step, for a loss or gradient that is not finite (unless skipped; the model
+  /// Throws AnomalyError, naming the step, for a loss or gradient that is not finite (unless skipped; the model
   /// is as the step before left it), FileError when a file cannot be read or written, std::invalid_argument when
   /// there are no rows, when patience lacks a validation, or when the checkpoint is of another model, optimizer, data
   /// size, batch size or seed.
