@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <string>
 
+/// The library. `xgrad::detail` is not for users.
 namespace xgrad {
 
 /// Shapes that do not fit together, or an axis or index outside an array.

@@ -29,6 +29,7 @@ enum class NonFinite {
 template <class T>
 class GradGuard {
  public:
+  /// Looks at the parameters of a module.
   explicit GradGuard(Module<T>& module, NonFinite choice = NonFinite::error);
 
   /// True when all gradients that a step would use are finite. Otherwise throws AnomalyError, naming the first
@@ -40,8 +41,10 @@ class GradGuard {
 
   /// The count, for a checkpoint: the number "skipped". load_state throws std::invalid_argument, before anything
   /// changes, when it is missing or no count.
+  /// @{
   State<T> state() const;
   void load_state(const State<T>& state);
+  /// @}
 
  private:
   std::vector<std::pair<std::string, Variable<T>>> parameters_;
