@@ -68,12 +68,17 @@ std::atomic<bool> use_onednn{detail::onednn_here()};
 // True when several of our threads may call OpenBLAS at once: not when it runs threads of its own, of which it tells
 // the user once, since nothing else would say why every step takes several times as long.
 bool may_split() {
-  if (openblas_get_parallel() != 1 || openblas_get_num_threads() == 1) return true;
-  if (omp_get_max_threads() > 1)
-    std::fputs("xgrad: this program runs a pthread build of OpenBLAS, whose threads and xgrad's get in each other's way; "
-               "a training step can take several times as long. Install libopenblas-openmp-dev and build again, or set "
-               "OPENBLAS_NUM_THREADS=1 (xgrad then divides large products itself).\n", stderr);
-  return false;
+  static const bool may = [] {
+    if (openblas_get_parallel() != 1 || openblas_get_num_threads() == 1) return true;
+    if (omp_get_max_threads() > 1)
+      std::fputs(
+          "xgrad: this program runs a pthread build of OpenBLAS, whose threads and xgrad's get in each other's way; a "
+          "training step can take several times as long. Install libopenblas-openmp-dev and build again, or set "
+          "OPENBLAS_NUM_THREADS=1 (xgrad then divides large products itself).\n",
+          stderr);
+    return false;
+  }();
+  return may;
 }
 
 // The product on one thread, or on as many as OpenBLAS takes.
@@ -230,9 +235,8 @@ void gemm(bool transpose_a, bool transpose_b, std::size_t m, std::size_t n, std:
   if (largest > static_cast<std::size_t>(limit))
     fail<ShapeError>("gemm", "sizes and leading dimensions must be at most ", limit, " but got ", largest,
                      "; split the product");
-  static const bool splits = may_split();
   const int threads = omp_in_parallel() ? 1 : omp_get_max_threads();
-  if (splits && threads > 1 && work >= kOneThread) return split_product(product, threads);
+  if (may_split() && threads > 1 && work >= kOneThread) return split_product(product, threads);
   const OneThread guard(work < kOneThread);
   library_product(product);
 }

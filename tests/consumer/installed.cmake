@@ -1,4 +1,5 @@
 # Installs BUILD under PREFIX and looks at what came: cmake -DBUILD= -DSOURCE= -DPREFIX= -P installed.cmake
+cmake_minimum_required(VERSION 3.16)
 file(REMOVE_RECURSE ${PREFIX})
 execute_process(COMMAND ${CMAKE_COMMAND} --install ${BUILD} --prefix ${PREFIX} RESULT_VARIABLE failed OUTPUT_QUIET)
 if(failed)

@@ -5,7 +5,7 @@
 
 int main() {
   const xgrad::Array<double> m = {{1, 2}, {3, 4}};
-  const xgrad::Array<double> product = square(m);
+  const xgrad::Array<double> product = times_itself(m);
   std::printf("%s\n", xgrad::to_string(product).c_str());
   bool right = xgrad::array_equal<double>(product, {{7, 10}, {15, 22}});
 
@@ -20,7 +20,7 @@ int main() {
 
   // An error raised there is caught here by its type.
   try {
-    square(xgrad::zeros<double>({2, 3}));
+    times_itself(xgrad::zeros<double>({2, 3}));
     right = false;
   } catch (const xgrad::ShapeError&) {
   }

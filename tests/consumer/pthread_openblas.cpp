@@ -9,5 +9,7 @@ int openblas_get_num_threads() {
   const char* threads = std::getenv("FAKE_THREADS");
   return threads ? std::atoi(threads) : 2;
 }
-int pthread_openblas_start(pthread_t* thread, void* (*run)(void*)) { return pthread_create(thread, nullptr, run, nullptr); }
+int pthread_openblas_start(pthread_t* thread, void* (*run)(void*)) {
+  return pthread_create(thread, nullptr, run, nullptr);
+}
 }

@@ -1,6 +1,6 @@
 #include "wide.hpp"
 
-xgrad::Array<double> square(const xgrad::Array<double>& m) { return xgrad::matmul(m, m); }
+xgrad::Array<double> times_itself(const xgrad::Array<double>& m) { return xgrad::matmul(m, m); }
 
 xgrad::Array<float> ramp(std::size_t count) {
   xgrad::Array<float> result = xgrad::zeros<float>({count});
