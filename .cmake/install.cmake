@@ -6,7 +6,7 @@ set(generated ${PROJECT_BINARY_DIR}/package)
 
 target_include_directories(xgrad INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 install(TARGETS xgrad EXPORT xgradTargets)
-foreach(header ${public_headers})
+foreach(header ${installed_headers})
   get_filename_component(folder ${header} DIRECTORY)
   install(FILES ${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/xgrad/${folder})
 endforeach()

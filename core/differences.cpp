@@ -36,12 +36,6 @@ std::vector<Variable<double>> gradients(const std::vector<Variable<double>>& out
 
 }  // namespace
 
-Shape index_of(std::size_t entry, const Shape& shape) {
-  Shape index(shape.size());
-  for (std::size_t axis = shape.size(); axis-- > 0; entry /= shape[axis]) index[axis] = entry % shape[axis];
-  return index;
-}
-
 void Surroundings::restore(bool generators_too) {
   for (auto& [buffer, before] : buffers_) *buffer = before;
   if (generators_too)

@@ -5,12 +5,10 @@
 #include <utility>
 #include <vector>
 
+#include "finite.hpp"
 #include "gradcheck.hpp"
 
 namespace xgrad::detail {
-
-/// The index tuple of an entry counted in row-major order.
-Shape index_of(std::size_t entry, const Shape& shape);
 
 /// What a run of a module may change: its generators and buffers, put back on request and at the end.
 class Surroundings final : public Visitor<double> {

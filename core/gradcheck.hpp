@@ -14,6 +14,7 @@
 
 namespace xgrad {
 
+/// Options of `gradcheck`.
 struct GradcheckOptions {
   /// h = step * max(1, |x|); the default is the cube root of the machine epsilon. Inputs with a small spread around a
   /// large offset need a smaller one.
@@ -27,19 +28,19 @@ struct GradcheckOptions {
 
 /// One entry of an input: its gradient by the backward pass, by differences, and how far they may be apart.
 struct GradcheckEntry {
-  std::string input;
-  Shape index;
-  double analytic;
-  double numeric;
-  double allowed;
+  std::string input;  ///< Its name.
+  Shape index;        ///< Where in that input.
+  double analytic;    ///< By the backward pass.
+  double numeric;     ///< By differences.
+  double allowed;     ///< How far apart the two may be.
 };
 
 /// What was found for one input or parameter.
 struct GradcheckInput {
-  std::string name;
-  std::size_t wrong = 0;  ///< Entries that disagree.
-  Array<double> analytic;
-  Array<double> numeric;
+  std::string name;        ///< Given in the options, or the dotted name of a parameter.
+  std::size_t wrong = 0;   ///< Entries that disagree.
+  Array<double> analytic;  ///< The gradient by the backward pass.
+  Array<double> numeric;   ///< The gradient by differences.
 };
 
 /// The outcome of a check. Prints as a few lines that say what is wrong and where.
@@ -53,19 +54,26 @@ struct GradcheckReport {
   std::vector<Array<double>> cotangents;  ///< The gradients of the outputs that the backward pass started from.
   std::uint64_t seed = 0;                 ///< The seed they were drawn with.
 
+  /// True when something was compared and nothing disagrees.
+  /// @{
   bool ok() const { return problem.empty() && wrong() == 0; }
   explicit operator bool() const { return ok(); }
+  /// @}
   std::size_t checked() const;  ///< Number of entries compared.
   std::size_t wrong() const;    ///< Number of entries that disagree.
+  /// The report in a few lines.
   std::string text() const;
 };
 
+/// Prints the text.
 std::ostream& operator<<(std::ostream& out, const GradcheckReport& report);
 
 /// The inputs of a check: one Variable or array, or several in braces. They are copied, so nothing of the caller's
 /// changes, and all are differentiated by, whether or not they require a gradient.
 class GradcheckInputs {
  public:
+  /// Several, or one; an array is taken as a Variable, float ones are refused when compiling.
+  /// @{
   GradcheckInputs(std::initializer_list<Variable<double>> inputs) : inputs_(inputs) {}
   GradcheckInputs(std::vector<Variable<double>> inputs) : inputs_(std::move(inputs)) {}
   template <class X, class = std::enable_if_t<std::is_convertible_v<const X&, Variable<double>> ||
@@ -75,7 +83,9 @@ class GradcheckInputs {
                   "gradcheck works in double: float has too few digits for differences; use double inputs");
     if constexpr (!is_float<X>(nullptr)) inputs_.emplace_back(input);
   }
+  /// @}
 
+  /// The inputs, which share their numbers with the caller's.
   const std::vector<Variable<double>>& list() const { return inputs_; }
 
  private:
@@ -172,6 +182,7 @@ GradcheckReport gradcheck(M& module, const GradcheckInputs& inputs, const Gradch
   return detail::run_gradcheck(1, &module, detail::checked_function(module), inputs, options);
 }
 
+/// Refused when compiling: a Module<float>.
 template <class M, class = std::enable_if_t<detail::is_float_module<M>>, class = void>
 GradcheckReport gradcheck(M&, const GradcheckInputs&, const GradcheckOptions& = {}) {
   static_assert(!detail::is_float_module<M>, "gradcheck works in double: make the module a Module<double>");
@@ -188,6 +199,7 @@ GradcheckReport gradcheck(Module<double>& module, F&& call, const GradcheckInput
 
 /// Checks second derivatives: gradcheck of the function (inputs, cotangent) -> gradients of f, taken with create_graph.
 /// An op whose gradient has no graph is named in the report. Throws as gradcheck.
+/// @{
 template <class F, class = std::enable_if_t<!detail::is_module<F> && !detail::is_float_module<F>>>
 GradcheckReport gradgradcheck(F&& f, const GradcheckInputs& inputs, const GradcheckOptions& options = {}) {
   return detail::run_gradcheck(2, nullptr, detail::checked_function(f), inputs, options);
@@ -201,5 +213,6 @@ GradcheckReport gradgradcheck(Module<double>& module, F&& call, const GradcheckI
                               const GradcheckOptions& options = {}) {
   return detail::run_gradcheck(2, &module, detail::checked_function(call), inputs, options);
 }
+/// @}
 
 }  // namespace xgrad
