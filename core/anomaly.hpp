@@ -13,6 +13,7 @@ namespace xgrad {
 template <class T>
 class Module;
 
+/// Options of `DetectAnomaly`.
 struct AnomalyOptions {
   /// Lets -inf pass in the values of ops, for masks that are added to scores before a softmax. NaN, +inf, and anything
   /// that is not finite in a gradient are still errors.
@@ -45,8 +46,9 @@ struct AnomalyOptions {
 /// The parameters are those that the module has now; it may move.
 class DetectAnomaly {
  public:
+  /// Without names of parameters.
   explicit DetectAnomaly(AnomalyOptions options = {});
-  /// Throws as Module::named_parameters.
+  /// With the names of a module's parameters. Throws as Module::named_parameters.
   template <class T>
   explicit DetectAnomaly(Module<T>& module, AnomalyOptions options = {}) : DetectAnomaly(options) {
     for (auto& [name, p] : module.named_parameters()) parameters_.emplace_back(p.shared_value(), name);
@@ -58,6 +60,7 @@ class DetectAnomaly {
   /// For the engine: the look at an op's value, at a seed, and at the gradient that the derivative of `node` gave
   /// its input i. `upstream` is what the derivative was given; `summed` says that ops after it gave that input some,
   /// too.
+  /// @{
   template <class T>
   void check_value(const char* op, const detail::Inputs<T>& inputs, const Array<T>& value) const;
   template <class T>
@@ -65,6 +68,7 @@ class DetectAnomaly {
   template <class T>
   void check_gradient(const Node<T>& node, std::size_t i, const Array<T>& gradient, const detail::Survey<T>& upstream,
                       bool summed) const;
+  /// @}
 
  private:
   template <class T>

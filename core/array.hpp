@@ -62,7 +62,7 @@ inline bool same_shape(const Shape& a, const Shape& b) noexcept {
 /// "(2, 3)", "(4,)" for one axis, "()" for a 0-d array.
 std::string to_string(const Shape& shape);
 
-/// Product of the extents; 1 for a 0-d shape. Throws ShapeError when it does not fit in std::size_t.
+/// Product of the extents; 1 for a 0-d shape. Throws ShapeError when that of those above 0 is 2^63 or more.
 std::size_t element_count(const Shape& shape);
 
 /// An array of the given shape whose numbers are not set.

@@ -36,6 +36,7 @@ template <class T>
 std::string graph_to_dot(const Variable<T>& output, const std::vector<std::pair<std::string, Variable<T>>>& names = {});
 
 /// Both with the names of a module's parameters.
+/// @{
 template <class T>
 std::string graph_to_text(const Variable<T>& output, Module<T>& module) {
   return graph_to_text(output, module.named_parameters());
@@ -44,5 +45,6 @@ template <class T>
 std::string graph_to_dot(const Variable<T>& output, Module<T>& module) {
   return graph_to_dot(output, module.named_parameters());
 }
+/// @}
 
 }  // namespace xgrad

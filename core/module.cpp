@@ -3,7 +3,7 @@
 #include <map>
 #include <set>
 
-#include "aligned.hpp"
+#include "aligned_inline.hpp"
 
 namespace xgrad {
 

@@ -5,7 +5,7 @@
 #include <limits>
 #include <ostream>
 
-#include "../core/aligned.hpp"
+#include "../core/aligned_inline.hpp"
 #include "../core/finite.hpp"
 #include "joint_norm.hpp"
 

@@ -11,8 +11,8 @@ namespace xgrad {
 
 /// Of one parameter. The norms are L2 norms in double.
 struct GradientNorm {
-  std::string name;  ///< Dotted.
-  Shape shape;
+  std::string name;            ///< Dotted.
+  Shape shape;                 ///< Of the parameter.
   bool frozen = false;         ///< Wants no gradient.
   bool has_gradient = false;   ///< Else the fields about the gradient are 0.
   double gradient = 0;         ///< ||grad||; NaN or infinity when an entry is.
@@ -24,7 +24,7 @@ struct GradientNorm {
 
 /// Of a module, in the order of `visit`.
 struct GradientNorms {
-  std::vector<GradientNorm> parameters;
+  std::vector<GradientNorm> parameters;  ///< One for each, frozen ones included.
   double total = 0;  ///< Joint norm of all gradients but those of frozen parameters: what clip_grad_norm returns.
 
   /// A table, a line for each parameter, and the total:
