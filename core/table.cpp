@@ -131,10 +131,10 @@ std::string name_of(std::string_view field) {
   return name;
 }
 
-/// A name as a header field: in quotes where it would be cut or vanish.
+/// A name as a header field: in quotes where it would be cut or vanish, as a byte-order mark would (it begins with EF).
 std::string header_field(const std::string& name, char delimiter) {
   const auto plain = [&](char c) { return c != delimiter && c != '"' && (c != '\t' || delimiter != ' '); };
-  if (!name.empty() && std::all_of(name.begin(), name.end(), plain)) return name;
+  if (!name.empty() && name[0] != '\xef' && std::all_of(name.begin(), name.end(), plain)) return name;
   std::string field = "\"";
   for (const char c : name) field += c == '"' ? "\"\"" : std::string(1, c);
   return field + '"';

@@ -228,9 +228,9 @@ TEST(WriteTable, WordsForWhatIsNotFinite) {
 
 TEST(WriteTable, NamesComeBack) {
   const Folder folder;
-  const std::vector<std::string> names = {"plain name", "a, b", "say \"x\"", "", "tab\there", "?"};
+  const std::vector<std::string> names = {"\xef\xbb\xbfmark", "plain name", "a, b", "say \"x\"", "", "tab\there", "?"};
   for (const char delimiter : {',', ';', '\t', ' '}) {
-    xgrad::write_table(folder / "t", xgrad::ones<double>({1, 6}), names, delimiter);
+    xgrad::write_table(folder / "t", xgrad::ones<double>({1, 7}), names, delimiter);
     EXPECT_EQ(read_table(folder / "t", {delimiter}).columns, names) << bytes_of(folder / "t");
   }
 }

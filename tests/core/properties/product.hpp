@@ -108,7 +108,7 @@ void softmax(Draw& draw) {
     };
     const std::string of = " of " + xgrad::to_string(x, 9) + " along " + std::to_string(axis);
     const auto good = [&](bool all) { return a && all ? std::optional<Shape>(x.shape()) : std::nullopt; };
-    const double few = 32 * reference::unit<T>(), tiny = std::numeric_limits<T>::min();
+    const double few = static_cast<double>(32 + x.size()) * reference::unit<T>(), tiny = std::numeric_limits<T>::min();
     check<T>(
         "softmax" + of, good(true), [&] { return xgrad::softmax(e, axis); }, want(false, false), few, tiny);
     check<T>(
