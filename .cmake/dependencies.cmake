@@ -1,6 +1,8 @@
 # What stands behind xgrad. CMakeLists.txt includes this file, and so does the installed xgradConfig.cmake: whoever links
 # a static xgrad links these too. `xgrad_missing` ends as "" or as one sentence that names Debian's package.
+# `xgrad_rpath` is the link option that programs need; a target behind a static library cannot hand it on.
 set(xgrad_missing "")
+set(xgrad_rpath "")
 
 # The first sentence stays: one thing at a time.
 macro(xgrad_needs found what package)
@@ -36,13 +38,13 @@ if(NOT xgrad_shared)
     HINTS /usr/lib/${CMAKE_LIBRARY_ARCHITECTURE} /usr/lib PATH_SUFFIXES openblas-openmp NO_DEFAULT_PATH)
   find_library(XGRAD_OPENBLAS openblas PATH_SUFFIXES openblas)
   xgrad_needs(XGRAD_OPENBLAS OpenBLAS libopenblas-openmp-dev)
+  get_filename_component(xgrad_openblas_folder "${XGRAD_OPENBLAS}" DIRECTORY)
+  if(XGRAD_OPENBLAS AND NOT xgrad_openblas_folder IN_LIST CMAKE_CXX_IMPLICIT_LINK_DIRECTORIES)
+    set(xgrad_rpath LINKER:-rpath,${xgrad_openblas_folder})
+  endif()
   if(XGRAD_OPENBLAS AND NOT TARGET xgrad::openblas)
     add_library(xgrad::openblas INTERFACE IMPORTED)
     target_link_libraries(xgrad::openblas INTERFACE ${XGRAD_OPENBLAS})
-    get_filename_component(xgrad_openblas_folder ${XGRAD_OPENBLAS} DIRECTORY)
-    if(NOT xgrad_openblas_folder IN_LIST CMAKE_CXX_IMPLICIT_LINK_DIRECTORIES)
-      target_link_options(xgrad::openblas INTERFACE LINKER:-rpath,${xgrad_openblas_folder})
-    endif()
     # Said once a build folder and library.
     if(NOT XGRAD_OPENBLAS_SEEN STREQUAL XGRAD_OPENBLAS)
       file(STRINGS ${XGRAD_OPENBLAS} xgrad_openmp LIMIT_COUNT 1 REGEX "^(GOMP_parallel|__kmpc_fork_call)$")
