@@ -16,23 +16,27 @@ void check_arity(std::size_t takes, std::size_t given) {
 
 namespace {
 
-using Arrays = ArrayFunction::Arrays;
+using Numbers = ArrayFunction::Inputs;
+using Arrays = std::vector<Array<double>>;
 
 /// An op with f's value, and f's gradients for its derivative.
 Variable<double> as_op(const ArrayFunction& f, const std::vector<Variable<double>>& inputs,
                        const std::vector<std::string>& names) {
-  Arrays x;
-  for (const auto& v : inputs) x.push_back(v.value());
-  return record<double>("function", inputs, saves::nothing, f.value(x), [x, &f, &names](ArrayBackward<double>& b) {
-    Arrays gradients = f.gradients(x, b.grad());
-    if (gradients.size() != x.size())
+  Numbers x;
+  for (const auto& v : inputs) x.push_back(&v.value());
+  return record<double>("function", inputs, saves::inputs, f.value(x), [&f, &names](ArrayBackward<double>& b) {
+    const std::size_t n = b.input_count();
+    Numbers numbers;
+    for (std::size_t i = 0; i < n; ++i) numbers.push_back(&b.input(i));
+    Arrays gradients = f.gradients(numbers, b.grad());
+    if (gradients.size() != n)
       fail<ShapeError>("gradcheck", "backward must return one gradient per input but returned ", gradients.size(),
-                       " for ", x.size(), x.size() == 1 ? " input" : " inputs");
-    for (std::size_t i = 0; i < x.size(); ++i)
-      if (gradients[i].shape() != x[i].shape())
-        fail<ShapeError>("gradcheck", "backward must return a gradient of shape ", to_string(x[i].shape()), " by ",
+                       " for ", n, n == 1 ? " input" : " inputs");
+    for (std::size_t i = 0; i < n; ++i)
+      if (gradients[i].shape() != b.shape(i))
+        fail<ShapeError>("gradcheck", "backward must return a gradient of shape ", to_string(b.shape(i)), " by ",
                          names[i], " but returned one of shape ", to_string(gradients[i].shape()));
-    for (std::size_t i = 0; i < x.size(); ++i) b.add(i, std::move(gradients[i]));
+    for (std::size_t i = 0; i < n; ++i) b.add(i, std::move(gradients[i]));
   });
 }
 
@@ -51,16 +55,18 @@ class VariableFunction {
           before_.push_back(p.value());
         }
   }
-  ~VariableFunction() { set_parameters(before_.data()); }
+  ~VariableFunction() {
+    for (std::size_t k = 0; k < before_.size(); ++k) assign(parameters_[k], before_[k]);
+  }
   VariableFunction(const VariableFunction&) = delete;
   VariableFunction& operator=(const VariableFunction&) = delete;
 
   const std::vector<std::string>& names() const { return names_; }
   const std::vector<Array<T>>& parameters() const { return before_; }
 
-  Array<double> value(const Arrays& x) { return from<double>(call(x).second.value()); }
+  Array<double> value(const Numbers& x) { return from<double>(call(x).second.value()); }
 
-  Arrays gradients(const Arrays& x, const Array<double>& upstream) {
+  Arrays gradients(const Numbers& x, const Array<double>& upstream) {
     auto [wrt, y] = call(x);
     if (!y.requires_grad())
       fail<GraphError>("gradcheck", "the result of shape ", to_string(y.shape()),
@@ -75,20 +81,21 @@ class VariableFunction {
   }
 
  private:
-  std::pair<std::vector<Variable<T>>, Variable<T>> call(const Arrays& x) {
+  std::pair<std::vector<Variable<T>>, Variable<T>> call(const Numbers& x) {
     surroundings_.restore(fix_generators_);
     const std::size_t n = x.size() - parameters_.size();
     std::vector<Variable<T>> inputs;
-    for (std::size_t i = 0; i < n; ++i) inputs.emplace_back(from<T>(x[i]), true);
-    std::vector<Array<T>> numbers;
-    for (std::size_t i = n; i < x.size(); ++i) numbers.push_back(from<T>(x[i]));
-    set_parameters(numbers.data());
+    for (std::size_t i = 0; i < n; ++i) inputs.emplace_back(from<T>(*x[i]), true);
+    for (std::size_t k = 0; k < parameters_.size(); ++k) assign(parameters_[k], *x[n + k]);
     Variable<T> y = f_(inputs);
     if (!y.defined()) fail<GraphError>("gradcheck", "the function returned an undefined Variable");
     return {std::move(inputs), std::move(y)};
   }
-  void set_parameters(const Array<T>* numbers) {
-    for (auto& p : parameters_) p.mutate([&](Array<T>& a) { a = *numbers++; });
+  template <class N>
+  static void assign(Variable<T>& p, const Array<N>& numbers) {
+    p.mutate([&](Array<T>& a) {
+      for (std::size_t i = 0; i < a.size(); ++i) a.data()[i] = static_cast<T>(numbers.data()[i]);
+    });
   }
 
   const CheckedFunction<T>& f_;
@@ -152,9 +159,9 @@ GradcheckReport run_float_gradcheck(Module<float>* module, const CheckedFunction
     numbers.emplace_back(from<double>(narrow.parameters()[k]));
   }
   ArrayFunction both;
-  if (wide) both.value = [&](const Arrays& x) { return wide->value(x); };
-  else both.value = [&](const Arrays& x) { return narrow.value(x); };
-  both.gradients = [&](const Arrays& x, const Array<double>& upstream) { return narrow.gradients(x, upstream); };
+  if (wide) both.value = [&](const Numbers& x) { return wide->value(x); };
+  else both.value = [&](const Numbers& x) { return narrow.value(x); };
+  both.gradients = [&](const Numbers& x, const Array<double>& upstream) { return narrow.gradients(x, upstream); };
   return run_gradcheck(both, numbers, all, wide ? Arithmetic::float_gradients : Arithmetic::in_float);
 }
 

@@ -17,9 +17,9 @@ using CheckedFunction = std::function<Variable<T>(const std::vector<Variable<T>>
 
 /// A function of plain arrays with its backward pass; float ones are converted on the way in and out.
 struct ArrayFunction {
-  using Arrays = std::vector<Array<double>>;
-  std::function<Array<double>(const Arrays&)> value;
-  std::function<Arrays(const Arrays&, const Array<double>&)> gradients;
+  using Inputs = std::vector<const Array<double>*>;
+  std::function<Array<double>(const Inputs&)> value;
+  std::function<std::vector<Array<double>>(const Inputs&, const Array<double>&)> gradients;
 };
 
 /// How many A a function F takes whose result converts to R: one to five, `any_number` in a vector, or `none`.
@@ -126,9 +126,9 @@ std::vector<Array<T>> as_list(G&& g) {
 }
 
 template <class T>
-std::vector<Array<T>> numbers_as(const std::vector<Array<double>>& arrays) {
+std::vector<Array<T>> numbers_as(const ArrayFunction::Inputs& arrays) {
   std::vector<Array<T>> result;
-  for (const auto& a : arrays) result.push_back(from<T>(a));
+  for (const auto* a : arrays) result.push_back(from<T>(*a));
   return result;
 }
 
@@ -145,10 +145,10 @@ ArrayFunction array_function(Forward& forward, Backward& backward) {
                 "gradient of forward's result");
   constexpr std::size_t m = spreads ? n : any_number;
   ArrayFunction f;
-  f.value = [&forward](const std::vector<Array<double>>& x) {
+  f.value = [&forward](const ArrayFunction::Inputs& x) {
     return from<double>(as_array<T>(spread<n>(forward, numbers_as<T>(x))));
   };
-  f.gradients = [&backward](const std::vector<Array<double>>& x, const Array<double>& upstream) {
+  f.gradients = [&backward](const ArrayFunction::Inputs& x, const Array<double>& upstream) {
     const Array<T> last = from<T>(upstream);
     const auto gradients = as_list<T>(spread<m>(backward, numbers_as<T>(x), last));
     std::vector<Array<double>> result;
