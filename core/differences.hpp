@@ -20,7 +20,8 @@ struct Precision {
   double epsilon;     // of the function's values
   double step;        // h = step * max(1, |x|)
   double rtol, atol;  // allowed difference
-  double finds;       // relative error that is found where rounding does not hide it
+  double finds;       // relative error that is found, where rounding does not hide it,
+  double floor;       // in entries above this part of the largest of their input
   int levels;         // steps that are extrapolated from
   double widen;       // factor of a wider step, where the output's rounding hides the gradient
   int widenings;

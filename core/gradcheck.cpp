@@ -53,7 +53,8 @@ class Checker {
                                               ? "float, by differences of float values"
                                               : "float gradients, by differences in double") +
                               ": tolerances are widened to rtol " + number(precision_.rtol) + "; relative errors of " +
-                              share(precision_.finds) + " or more are found");
+                              share(precision_.finds) + " or more are found, in entries above " +
+                              share(precision_.floor) + " of the input's largest");
     else if (inputs.any_float())
       report_.notes.push_back(
           "a function that takes double is checked in double, though inputs were float; gradcheck<float>(f, inputs) "
@@ -136,7 +137,7 @@ class Checker {
       if (std::isfinite(a)) largest = std::max(largest, std::abs(a));
     for (const std::size_t i : suspects_[t].entries) {
       const double a = input.analytic.data()[i];
-      const Verdict v = judge(runs_, precision_, t, i, a, precision_.blur * largest);
+      const Verdict v = judge(runs_, precision_, t, i, a, largest);
       input.numeric.data()[i] = v.numeric;
       suspects_[t].doubt = std::max(suspects_[t].doubt, v.doubt);
       ++input.checked;

@@ -19,7 +19,7 @@ struct GradcheckOptions {
   /// differences 0.01. Inputs with a small spread around a large offset need a smaller one.
   std::optional<double> step = {};
   /// Allowed difference: atol + rtol * max(|analytic|, |numeric|) + rounding noise. When not set: rtol 1e-6 and atol
-  /// 1e-8; with richardson 1e-9 and 1e-11; for float gradients 1e-3 and 1e-8, for float differences 1e-2 and 1e-6.
+  /// 1e-8; with richardson 1e-9 and 1e-11; for float gradients 1e-3 and 1e-8, for float differences 2e-2 and 1e-6.
   std::optional<double> rtol = {};
   std::optional<double> atol = {};      ///< See rtol.
   std::uint64_t seed = 0;               ///< Of the random cotangent, and of the sample.

@@ -9,8 +9,15 @@ namespace {
 
 class Judge {
  public:
-  Judge(Runs& runs, const Precision& precision, std::size_t t, std::size_t i, double analytic, double blur)
-      : runs_(runs), precision_(precision), t_(t), i_(i), analytic_(analytic), blur_(blur), h_(runs.step(t, i)) {}
+  Judge(Runs& runs, const Precision& precision, std::size_t t, std::size_t i, double analytic, double largest)
+      : runs_(runs),
+        precision_(precision),
+        t_(t),
+        i_(i),
+        analytic_(analytic),
+        blur_(precision.blur * largest),
+        floor_(precision.floor * largest),
+        h_(runs.step(t, i)) {}
 
   Verdict judge() {
     const Slope wide = measure();
@@ -28,9 +35,9 @@ class Judge {
     return precision_.atol + precision_.rtol * std::max(std::abs(analytic_), std::abs(s.value)) + s.doubt() + blur_;
   }
   bool agrees(const Slope& s) const { return std::abs(analytic_ - s.value) <= allowed(s) && std::isfinite(allowed(s)); }
-  /// True when an error of `part` of the gradient could not be seen.
+  /// True when an error of `part` of the gradient (or of `floor`, where that is larger) could not be seen.
   bool hides(const Slope& s, double part) const {
-    return !(s.doubt() <= std::max(precision_.atol, part * std::max(std::abs(analytic_), std::abs(s.value))));
+    return !(s.doubt() <= std::max(precision_.atol, part * std::max({std::abs(analytic_), std::abs(s.value), floor_})));
   }
 
   /// The slope by the usual step, or by a wider one where the output is so large that its rounding would hide a fault,
@@ -54,52 +61,64 @@ class Judge {
   /// stay apart at a kink, and part by s at a jump, by the root of s at a vertical tangent.
   void look_closer(const Slope& wide, Verdict& v) {
     Verdict kink = v;
-    Slope last = wide;
+    Slope last = wide, best = wide;
+    bool grew = false;
+    const double gap = std::abs(analytic_ - wide.value);
     for (int k = 0; k < 3; ++k) {
-      const Slope near = runs_.slope(t_, i_, h_ /= shrink(), precision_.levels);
+      Slope near = runs_.slope(t_, i_, h_ /= shrink(), precision_.levels);
       if (!std::isfinite(near.value)) break;
       const bool apart = near.bend() > near.side_noise && last.bend() > last.side_noise;
       const double power = std::log(near.bend() / last.bend()) / std::log(shrink());
-      const bool sharp = !hides(near, precision_.finds);
-      if (apart && power > 0.25) {
-        if (power <= 0.75 && v.right) return;
+      const bool sharp = near.doubt() < 0.25 * gap;  // enough to overrule the wide step
+      const bool grows = apart && power > 0.25;
+      if (grows && grew && !(power <= 0.75 && v.right)) {  // twice, since one step may hide what the next shows
         v.right = false;
         v.point = power > 0.75 ? Point::jump : Point::vertical;
         return;
       }
-      if (apart && power > -0.75) {
+      grew = grows;
+      if (apart && !grows && power > -0.75) {
         const double nearest = std::clamp(analytic_, near.low, near.high), tolerance = allowed(near);
-        const bool right = sharp && std::abs(analytic_ - nearest) <= tolerance;
-        kink = {right, nearest, tolerance, near.doubt(), !sharp, Point::kink, near.low, near.high};
+        const bool right = std::abs(analytic_ - nearest) <= tolerance;
+        kink = {right,       nearest,  tolerance, near.doubt(), v.hidden || !(v.right || sharp),
+                Point::kink, near.low, near.high};
         if (right && power > -0.1) break;  // else it may lie beside the point
-      } else {
-        if (v.right) return;  // no kink but a bend
-        const bool moved = std::abs(near.value - wide.value) > near.doubt() + wide.doubt();
-        if (moved && sharp && agrees(near)) {
-          v = {true, near.value, allowed(near), near.doubt(), false, Point::beside_kink, wide.low, wide.high};
-          return;
-        }
-        if (!moved) break;
+      } else if (v.right && !grows) {
+        return;  // no kink but a bend
+      } else if (!grows && std::abs(near.value - wide.value) <= near.doubt() + wide.doubt()) {
+        // Wide steps of float often cross kinks: where rounding does not let closer ones tell, nothing is proved.
+        v.hidden = v.right = precision_.narrow && !sharp && gap <= wide.bend() && agrees(near);
+        break;
+      } else if (!v.right && sharp && agrees(near)) {
+        v = {true, near.value, allowed(near), near.doubt(), v.hidden, Point::beside_kink, wide.low, wide.high};
+        return;
       }
+      near.spread = std::max(near.spread, std::abs(near.value - last.value));
+      if (k == 0) best.spread = near.spread;
+      if (near.doubt() < best.doubt()) best = near;
       last = near;
     }
     if (kink.point == Point::kink && (kink.right || !v.right)) v = kink;
+    // Where the steps contradict each other, the best of them says how little is known.
+    if (!v.right && best.spread > wide.spread && agrees(best))
+      v = {true,     best.value, allowed(best), best.doubt(), hides(best, precision_.finds), Point::beside_kink,
+           wide.low, wide.high};
   }
 
   /// The factor between steps: as far apart as to leave out all steps that were extrapolated from.
-  double shrink() const { return std::ldexp(8, precision_.levels - 1); }
+  double shrink() const { return std::ldexp(precision_.narrow ? 4 : 8, precision_.levels - 1); }
 
   Runs& runs_;
   const Precision& precision_;
   const std::size_t t_, i_;
-  const double analytic_, blur_;
+  const double analytic_, blur_, floor_;
   double h_;
 };
 
 }  // namespace
 
-Verdict judge(Runs& runs, const Precision& precision, std::size_t t, std::size_t i, double analytic, double blur) {
-  return Judge(runs, precision, t, i, analytic, blur).judge();
+Verdict judge(Runs& runs, const Precision& precision, std::size_t t, std::size_t i, double analytic, double largest) {
+  return Judge(runs, precision, t, i, analytic, largest).judge();
 }
 
 }  // namespace xgrad::detail

@@ -17,7 +17,7 @@ struct Verdict {
   double low = 0, high = 0;  // the one-sided slopes, unless smooth
 };
 
-/// The verdict on entry i of target t. `blur` is how far rounding may have moved the analytic gradient.
-Verdict judge(Runs& runs, const Precision& precision, std::size_t t, std::size_t i, double analytic, double blur);
+/// The verdict on entry i of target t, whose largest analytic gradient is of size `largest`.
+Verdict judge(Runs& runs, const Precision& precision, std::size_t t, std::size_t i, double analytic, double largest);
 
 }  // namespace xgrad::detail
