@@ -82,16 +82,25 @@ class Judge {
         const bool right = std::abs(analytic_ - nearest) <= tolerance;
         kink = {right,       nearest,  tolerance, near.doubt(), v.hidden || !(v.right || sharp),
                 Point::kink, near.low, near.high};
-        if (right && power > -0.1) break;  // else it may lie beside the point
+        if (right && power > -0.01) break;  // else it may lie beside the point
       } else if (v.right && !grows) {
-        return;  // no kink but a bend
+        break;  // no kink but a bend, or too near for this step
       } else if (!grows && std::abs(near.value - wide.value) <= near.doubt() + wide.doubt()) {
         // Wide steps of float often cross kinks: where rounding does not let closer ones tell, nothing is proved.
         v.hidden = v.right = precision_.narrow && !sharp && gap <= wide.bend() && agrees(near);
         break;
-      } else if (!v.right && sharp && agrees(near)) {
-        v = {true, near.value, allowed(near), near.doubt(), v.hidden, Point::beside_kink, wide.low, wide.high};
-        return;
+      } else if (!v.right && sharp) {
+        v.right = agrees(near);
+        v.numeric = near.value;
+        v.allowed = allowed(near);
+        kink.point = Point::smooth;
+        if (v.right) {
+          v.doubt = near.doubt();
+          v.point = Point::beside_kink;
+          v.low = wide.low;
+          v.high = wide.high;
+          return;
+        }
       }
       near.spread = std::max(near.spread, std::abs(near.value - last.value));
       if (k == 0) best.spread = near.spread;
@@ -99,8 +108,8 @@ class Judge {
       last = near;
     }
     if (kink.point == Point::kink && (kink.right || !v.right)) v = kink;
-    // Where the steps contradict each other, the best of them says how little is known.
-    if (!v.right && best.spread > wide.spread && agrees(best))
+    // Where the steps of float contradict each other, the best of them says how little is known.
+    if (precision_.narrow && !v.right && best.spread > wide.spread && agrees(best))
       v = {true,     best.value, allowed(best), best.doubt(), hides(best, precision_.finds), Point::beside_kink,
            wide.low, wide.high};
   }
