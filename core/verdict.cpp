@@ -35,6 +35,7 @@ class Judge {
     return precision_.atol + precision_.rtol * std::max(std::abs(analytic_), std::abs(s.value)) + s.doubt() + blur_;
   }
   bool agrees(const Slope& s) const { return std::abs(analytic_ - s.value) <= allowed(s) && std::isfinite(allowed(s)); }
+  bool between(const Slope& s) const { return analytic_ >= s.low - allowed(s) && analytic_ <= s.high + allowed(s); }
   /// True when an error of `part` of the gradient (or of `floor`, where that is larger) could not be seen.
   bool hides(const Slope& s, double part) const {
     return !(s.doubt() <= std::max(precision_.atol, part * std::max({std::abs(analytic_), std::abs(s.value), floor_})));
@@ -79,7 +80,7 @@ class Judge {
       grew = grows;
       if (apart && !grows && power > -0.75) {
         const double nearest = std::clamp(analytic_, near.low, near.high), tolerance = allowed(near);
-        const bool right = std::abs(analytic_ - nearest) <= tolerance;
+        const bool right = between(near);
         kink = {right,       nearest,  tolerance, near.doubt(), v.hidden || !(v.right || sharp),
                 Point::kink, near.low, near.high};
         if (right && power > -0.01) break;  // else it may lie beside the point
@@ -89,18 +90,13 @@ class Judge {
         // Wide steps of float often cross kinks: where rounding does not let closer ones tell, nothing is proved.
         v.hidden = v.right = precision_.narrow && !sharp && gap <= wide.bend() && agrees(near);
         break;
-      } else if (!v.right && sharp) {
-        v.right = agrees(near);
+      } else if (!v.right && sharp && agrees(near)) {
+        v = {true, near.value, allowed(near), near.doubt(), v.hidden, Point::beside_kink, wide.low, wide.high};
+        return;
+      } else if (!v.right && sharp && !between(near)) {
         v.numeric = near.value;
         v.allowed = allowed(near);
         kink.point = Point::smooth;
-        if (v.right) {
-          v.doubt = near.doubt();
-          v.point = Point::beside_kink;
-          v.low = wide.low;
-          v.high = wide.high;
-          return;
-        }
       }
       near.spread = std::max(near.spread, std::abs(near.value - last.value));
       if (k == 0) best.spread = near.spread;
