@@ -77,6 +77,7 @@ Precision precision(const GradcheckOptions& options, Arithmetic arithmetic) {
   p.step = options.step.value_or(p.step);
   p.rtol = options.rtol.value_or(p.rtol);
   p.atol = options.atol.value_or(p.atol);
+  p.finds = std::max(p.finds, 2 * p.rtol);
   if (!(p.step > 0 && std::isfinite(p.step)) || !(p.rtol >= 0) || !(p.atol >= 0))
     fail<std::invalid_argument>("gradcheck", "step must be positive, rtol and atol not negative, but got step ", p.step,
                                 ", rtol ", p.rtol, ", atol ", p.atol);

@@ -49,12 +49,11 @@ class Checker {
       suspects_.push_back({suspects_.size(), true, sample(target.leaf.size()), 0, {}, {}});
     }
     if (arithmetic != detail::Arithmetic::in_double)
-      report_.notes.push_back(std::string(arithmetic == detail::Arithmetic::in_float
-                                              ? "float, by differences of float values"
-                                              : "float gradients, by differences in double") +
-                              ": tolerances are widened to rtol " + number(precision_.rtol) + "; relative errors of " +
-                              share(precision_.finds) + " or more are found, in entries above " +
-                              share(precision_.floor) + " of the input's largest");
+      report_.notes.push_back(
+          std::string(arithmetic == detail::Arithmetic::in_float ? "float, by differences of float values"
+                                                                 : "float gradients, by differences in double") +
+          ": tolerances are widened to rtol " + number(precision_.rtol) + "; finds errors of " +
+          share(precision_.finds) + " in entries above " + share(precision_.floor) + " of their input's largest");
     else if (inputs.any_float())
       report_.notes.push_back(
           "a function that takes double is checked in double, though inputs were float; gradcheck<float>(f, inputs) "

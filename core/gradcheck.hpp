@@ -131,11 +131,14 @@ inline constexpr bool is_call = !std::is_convertible_v<const F&, GradcheckInputs
 ///
 ///     atol + rtol * max(|analytic|, |numeric|) + noise,    noise = 8 eps * sum(|c| * |y|) / 2h
 ///
-/// over the entries of y that moved (over all if none did): four roundings of y on either side. Where noise exceeds
-/// both atol and 1e-5 of the gradient, so where y is large, the entry is measured again with steps 10, 100 and 1000
-/// times as wide, by differences of fourth order, so that a relative error of 1e-4 is still seen; a note says where
-/// even that did not help. `options.richardson` extrapolates from steps h, 2h, ..., 16h, for smooth f.
+/// over the entries of y that moved (over all if none did): four roundings of y on either side. (Of many entries, three
+/// times the root of the sum of squares, which is less: random cotangents do not let roundings add up.) Where noise
+/// exceeds both atol and 1e-5 of the gradient, so where y is large, the entry is measured again with steps 10, 100 and
+/// 1000 times as wide, by differences of fourth order, so that a relative error of 1e-4 is still seen; a note says
+/// where even that did not help. `options.richardson` extrapolates from steps h, 2h, ..., 16h, for smooth f: it adds
+/// what the last of them changed to the noise.
 ///
+/// An entry that disagrees is measured with closer steps too, and so is one whose slopes on both sides differ.
 /// Where f has a kink (relu or abs at 0, a tie of max, a bound of clip) the slopes on both sides stay apart as the step
 /// shrinks. There the gradient is right when it lies between them (a subgradient), and a note names the entry; so it
 /// does where a kink lies beside the point, within the step, and closer differences agree. A jump fails, named as such.
@@ -144,9 +147,10 @@ inline constexpr bool is_call = !std::is_convertible_v<const F&, GradcheckInputs
 /// that is not finite disagrees with anything.
 ///
 /// *Float.* A function of Variable<float> alone is checked in float: differences of float values, with a step of 0.01
-/// and tolerances to match, find relative errors of 5% or more, in entries that the rounding of y does not hide; a note
-/// says so and counts the others. A generic function is checked in double, whatever its inputs are;
-/// `gradcheck<float>(f, inputs)` is the better float check.
+/// and tolerances to match, find relative errors of 5% in entries above 5% of their input's largest gradient; a note
+/// says so, and another counts the entries where rounding of y hides even that. A generic function is checked in
+/// double, whatever its inputs are; `gradcheck<float>(f, inputs)` is the better float check, above all where kinks lie
+/// close, as in wide ReLU nets.
 ///
 /// Throws std::invalid_argument without inputs, for an undefined or non-finite one, for a bad option, and when f takes
 /// another number of inputs; GraphError when f's value is undefined or depends on no input. Exceptions of f pass.
@@ -158,7 +162,7 @@ GradcheckReport gradcheck(F&& f, const GradcheckInputs& inputs, const GradcheckO
 }
 
 /// `gradcheck<float>(f, inputs)` for a generic f: its gradients in float against differences of its values in double.
-/// Finds relative errors of 1%, in entries above a thousandth of the input's largest.
+/// Finds relative errors of 1% in entries above 1% of their input's largest gradient.
 template <class T, class F, class = std::enable_if_t<std::is_same_v<T, float> && !detail::is_module<F>>>
 GradcheckReport gradcheck(F&& f, const GradcheckInputs& inputs, const GradcheckOptions& options = {}) {
   return detail::run_float_gradcheck(nullptr, detail::checked_function<float>(f), nullptr,

@@ -124,7 +124,7 @@ std::string GradcheckReport::json() const {
   root["cotangents"] = Json::array();
   for (const auto& c : cotangents) root["cotangents"].push_back(array(c));
   // Names are the caller's bytes: what is not UTF-8 becomes the replacement character.
-  return root.dump(2, ' ', false, Json::error_handler_t::replace);
+  return root.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 std::ostream& operator<<(std::ostream& out, const GradcheckReport& report) { return out << report.text(); }
