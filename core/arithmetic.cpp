@@ -2,6 +2,7 @@
 
 #include <string_view>
 
+#include "kernels/binary.hpp"
 #include "record.hpp"
 
 namespace xgrad {
@@ -85,8 +86,9 @@ Variable<T> compare(const Variable<T>& a, const Variable<T>& b, const char* rela
   if (r == ">") return Variable<T>(xgrad::greater(x, y));
   if (r == ">=") return Variable<T>(xgrad::greater_equal(x, y));
   if (r == "==") return Variable<T>(xgrad::equal(x, y));
-  if (r == "!=") return Variable<T>(xgrad::not_equal(x, y));
-  fail<std::invalid_argument>("compare", "the relation must be <, <=, >, >=, == or != but is ", relation);
+  if (r != "!=")
+    fail<std::invalid_argument>("compare", "the relation must be <, <=, >, >=, == or != but is ", relation);
+  return Variable<T>(xgrad::not_equal(x, y));
 }
 
 #define XGRAD_INSTANTIATE(T)                                        \

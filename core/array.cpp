@@ -17,11 +17,14 @@ std::string to_string(const Shape& shape) {
 }
 
 std::size_t element_count(const Shape& shape) {
-  std::size_t n = 1;
-  for (const std::size_t extent : shape)
-    if (__builtin_mul_overflow(n, extent, &n))
+  std::ptrdiff_t n = 1;  // without extents of 0, since an empty array has strides too
+  bool none = false;
+  for (const std::size_t extent : shape) {
+    none = none || extent == 0;
+    if (__builtin_mul_overflow(n, std::max<std::size_t>(extent, 1), &n))
       fail<ShapeError>("element_count", "shape ", to_string(shape), " has more elements than can be counted");
-  return n;
+  }
+  return none ? 0 : static_cast<std::size_t>(n);
 }
 
 template <class T>
@@ -119,7 +122,8 @@ Shape broadcast_shape(const char* who, const Shape& a, const Shape& b) {
 }
 
 void check_shape(const char* who, const char* what, const Shape& want, const Shape& got) {
-  if (want != got) fail<ShapeError>(who, what, " must have shape ", to_string(want), " but has shape ", to_string(got));
+  if (!same_shape(want, got))
+    fail<ShapeError>(who, what, " must have shape ", to_string(want), " but has shape ", to_string(got));
 }
 
 xt::svector<std::size_t, 4> Axes::resolve(const char* who, std::size_t rank) const {

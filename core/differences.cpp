@@ -46,12 +46,6 @@ struct Rounding {
 
 }  // namespace
 
-Shape index_of(std::size_t entry, const Shape& shape) {
-  Shape index(shape.size());
-  for (std::size_t axis = shape.size(); axis-- > 0; entry /= shape[axis]) index[axis] = entry % shape[axis];
-  return index;
-}
-
 std::vector<std::string> input_names(const GradcheckInputs& inputs, const GradcheckOptions& options) {
   const std::size_t n = inputs.list().size();
   if (n == 0) fail<std::invalid_argument>("gradcheck", "needs at least one input");

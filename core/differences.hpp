@@ -5,12 +5,10 @@
 #include <utility>
 #include <vector>
 
+#include "finite.hpp"
 #include "gradcheck.hpp"
 
 namespace xgrad::detail {
-
-/// The index tuple of an entry counted in row-major order.
-Shape index_of(std::size_t entry, const Shape& shape);
 
 /// "input 0", ... or the names in the options; throws std::invalid_argument when their number is another.
 std::vector<std::string> input_names(const GradcheckInputs& inputs, const GradcheckOptions& options);

@@ -14,6 +14,7 @@
 
 namespace xgrad {
 
+/// Options of `gradcheck`.
 struct GradcheckOptions {
   /// h = step * max(1, |x|). When not set: 6e-6, the cube root of the machine epsilon; with richardson 1e-3; for float
   /// differences 0.01. Inputs with a small spread around a large offset need a smaller one.
@@ -36,11 +37,14 @@ class GradcheckInputs {
   /// One input. Float numbers are kept as they are.
   class Input {
    public:
+    /// A Variable, array, expression, number or vector of numbers.
+    /// @{
     template <class X, class = std::enable_if_t<std::is_convertible_v<const X&, Variable<double>>>>
     Input(const X& x) : Input(Variable<double>(x), is_float<X>(nullptr)) {}
     Input(const Variable<float>& x) : Input(x.defined() ? Variable<double>(x.value()) : Variable<double>(), true) {}
     Input(const std::vector<double>& x) : Input(Variable<double>(from(x)), false) {}
     Input(const std::vector<float>& x) : Input(Variable<double>(from(from(x))), true) {}
+    /// @}
 
    private:
     friend class GradcheckInputs;
@@ -57,6 +61,8 @@ class GradcheckInputs {
     bool narrow;
   };
 
+  /// Several in braces or in a std::vector, or one.
+  /// @{
   GradcheckInputs(std::initializer_list<Input> inputs) {
     for (const Input& x : inputs) add(x);
   }
@@ -70,7 +76,9 @@ class GradcheckInputs {
   GradcheckInputs(const X& input) {
     add(input);
   }
+  /// @}
 
+  /// The inputs, which share their numbers with the caller's.
   const std::vector<Variable<double>>& list() const { return inputs_; }
   /// True when some were given as float.
   bool any_float() const { return narrow_; }
@@ -140,8 +148,8 @@ inline constexpr bool is_call = !std::is_convertible_v<const F&, GradcheckInputs
 ///
 /// An entry that disagrees is measured with closer steps too, and so is one whose slopes on both sides differ.
 /// Where f has a kink (relu or abs at 0, a tie of max, a bound of clip) the slopes on both sides stay apart as the step
-/// shrinks. There the gradient is right when it lies between them (a subgradient), and a note names the entry; so it
-/// does where a kink lies beside the point, within the step, and closer differences agree. A jump fails, named as such.
+/// shrinks. There the gradient is right when it lies between them (a subgradient), and a note names the entry. So it is
+/// where a kink lies beside the point, within the step, and closer differences agree. A jump fails, named as such.
 ///
 /// First f is run twice; if the results differ the report says "not deterministic" and compares nothing. A gradient
 /// that is not finite disagrees with anything.
@@ -211,6 +219,7 @@ GradcheckReport gradcheck(M& module, const GradcheckInputs& inputs, const Gradch
 
 /// The same for a module that is called in another way: `gradcheck(model, [&](const auto& x) { return model(x, 3); },
 /// x)`.
+/// @{
 template <class F, class = std::enable_if_t<detail::is_call<F>>>
 GradcheckReport gradcheck(Module<double>& module, F&& call, const GradcheckInputs& inputs,
                           const GradcheckOptions& options = {}) {
@@ -221,6 +230,7 @@ GradcheckReport gradcheck(Module<float>& module, F&& call, const GradcheckInputs
                           const GradcheckOptions& options = {}) {
   return detail::run_module(module, detail::checked_function<float>(call), inputs, options);
 }
+/// @}
 
 /// Checks the float gradients of a module against differences of the values of its copy in double, as
 /// `gradcheck<float>` does for a function: `gradcheck(Block<float>, Block<double>, x)`. The copy works with the
@@ -235,6 +245,7 @@ GradcheckReport gradcheck(M& module, Copy& copy, const GradcheckInputs& inputs, 
 
 /// Checks second derivatives: gradcheck of the function (inputs, cotangent) -> gradients of f, taken with create_graph.
 /// An op whose gradient has no graph is named in the report. In double only. Throws as gradcheck.
+/// @{
 template <class F, class = std::enable_if_t<!detail::is_module<F>>>
 GradcheckReport gradgradcheck(F&& f, const GradcheckInputs& inputs, const GradcheckOptions& options = {}) {
   return detail::run_gradcheck(2, nullptr, detail::checked_function<double>(f), inputs, options);
@@ -249,5 +260,6 @@ GradcheckReport gradgradcheck(Module<double>& module, F&& call, const GradcheckI
                               const GradcheckOptions& options = {}) {
   return detail::run_gradcheck(2, &module, detail::checked_function<double>(call), inputs, options);
 }
+/// @}
 
 }  // namespace xgrad

@@ -118,7 +118,7 @@ class Handler final : public nlohmann::json_sax<Json> {
   bool parse_error(std::size_t position, const std::string&, const nlohmann::detail::exception& e) override {
     // The parser's text repeats the header's last token, however long; its end says what was wrong.
     std::string text = e.what();
-    text = text.substr(0, std::min<std::size_t>(text.find("; last read"), 200));
+    text.resize(std::min({text.find("; last read"), text.size(), std::size_t(200)}));
     refuse("the header is not JSON at byte ", position, ": ", text.substr(text.find("] ") + 1));
   }
 

@@ -9,8 +9,11 @@
 #include "contract.hpp"
 #include "gradcheck.hpp"
 
+/// GoogleTest assertions.
 namespace xgrad::testing {
 
+/// A report, or the sentences of `contract_violations`, as GoogleTest's result: what the assertions below are made of.
+/// @{
 inline ::testing::AssertionResult assertion(const GradcheckReport& report) {
   return (report.ok() ? ::testing::AssertionSuccess() : ::testing::AssertionFailure()) << '\n' << report.text();
 }
@@ -20,10 +23,12 @@ inline ::testing::AssertionResult assertion(const std::vector<std::string>& viol
   for (const std::string& v : violations) result << "\n- " << v;
   return result;
 }
+/// @}
 
 /// `EXPECT_TRUE(gradients_match(f, inputs))`: passes when gradcheck does, else prints its report. Takes what
 /// `gradcheck` takes: also `gradients_match<float>(f, inputs)`, a module with a call or with its double copy, and
 /// plain functions (forward, backward, inputs).
+/// @{
 template <class F>
 ::testing::AssertionResult gradients_match(F&& f, const GradcheckInputs& inputs, const GradcheckOptions& options = {}) {
   return assertion(gradcheck(f, inputs, options));
@@ -37,8 +42,10 @@ template <class F, class G, class = std::enable_if_t<!std::is_convertible_v<cons
                                            const GradcheckOptions& options = {}) {
   return assertion(gradcheck(f, g, inputs, options));
 }
+/// @}
 
 /// The same for second derivatives, by `gradgradcheck`.
+/// @{
 template <class F>
 ::testing::AssertionResult second_gradients_match(F&& f, const GradcheckInputs& inputs,
                                                   const GradcheckOptions& options = {}) {
@@ -49,9 +56,11 @@ template <class F, class = std::enable_if_t<detail::is_call<F>>>
                                                   const GradcheckOptions& options = {}) {
   return assertion(gradgradcheck(module, call, inputs, options));
 }
+/// @}
 
 /// `EXPECT_TRUE(layer_contract(layer, x))`: passes when the layer keeps what `contract_violations` lists, else prints
 /// what it breaks. A second form takes the call when it is not `layer(x)`.
+/// @{
 template <class M>
 ::testing::AssertionResult layer_contract(M& module, const GradcheckInputs& inputs,
                                           const GradcheckOptions& options = {}) {
@@ -62,5 +71,6 @@ template <class M, class F, class = std::enable_if_t<detail::is_call<F>>>
                                           const GradcheckOptions& options = {}) {
   return assertion(contract_violations(module, call, inputs, options));
 }
+/// @}
 
 }  // namespace xgrad::testing

@@ -52,7 +52,7 @@ struct Region {
       const Slice::Run run = (i < slices.size() ? slices[i] : all()).resolve(who, i, whole[i]);
       if (!run.dropped) shape.push_back(run.count);
       offset += static_cast<std::ptrdiff_t>(run.first) * strides[i];
-      walk.push(run.count, {run.step * strides[i]});
+      walk.push(run.count, {run.count > 1 ? run.step * strides[i] : 0});  // a step that is not gone may be huge
     }
   }
 };

@@ -1,5 +1,6 @@
 // Joining and splitting, of index.hpp.
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 #include "index.hpp"
@@ -78,7 +79,9 @@ template <class T>
 std::vector<Array<T>> split(const Array<T>& x, const std::vector<std::size_t>& sizes, std::ptrdiff_t axis) {
   const std::size_t at = normalize_axis("split", axis, x.dimension());
   const std::size_t extent = x.shape()[at];
-  const std::size_t total = std::accumulate(sizes.begin(), sizes.end(), std::size_t(0));
+  constexpr std::size_t most = std::numeric_limits<std::size_t>::max();
+  const auto add = [](std::size_t a, std::size_t b) { return a > most - b ? most : a + b; };  // must not wrap around
+  const std::size_t total = std::accumulate(sizes.begin(), sizes.end(), std::size_t(0), add);
   if (total != extent)
     fail<ShapeError>("split", "sizes must add up to ", extent, ", the extent of axis ", at, " of ",
                      to_string(x.shape()), ", but add up to ", total);

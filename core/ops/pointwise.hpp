@@ -27,7 +27,8 @@ Variable<T> expm1(const Variable<T>& x);
 template <class T>
 Variable<T> sqrt(const Variable<T>& x);
 
-/// 1 / sqrt(x); gradient -g y^3 / 2. At 0 the value is +inf.
+/// 1 / sqrt(x); gradient -g y^3 / 2. At 0 the value is +inf and the gradient infinite, or NaN where g is 0, as in
+/// PyTorch.
 template <class T>
 Variable<T> rsqrt(const Variable<T>& x);
 
@@ -55,8 +56,8 @@ Variable<T> tanh(const Variable<T>& x);
 template <class T>
 Variable<T> erf(const Variable<T>& x);
 
-/// x to one fixed power p; gradient g p x^(p-1). At x = 0: 0 for p = 0, 1 for p = 1, 0 for p > 1, inf for 0 < p < 1.
-/// NaN for x < 0 unless p is whole.
+/// x to one fixed power p; gradient g p x^(p-1). At x = 0: 0 for p = 0, g for p = 1, 0 for p > 1; for 0 < p < 1
+/// infinite, or NaN where g is 0, as in PyTorch. NaN for x < 0 unless p is whole.
 template <class T>
 Variable<T> pow(const Variable<T>& x, typename detail::not_deduced<T>::type p);
 

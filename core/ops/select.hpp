@@ -25,6 +25,7 @@ Variable<T> clip(const Variable<T>& x, typename detail::not_deduced<T>::type lo,
 
 /// a where the condition is not 0, else b. g goes to the number that was chosen; the other one gets exactly 0, even
 /// where it or g is inf or NaN. Throws GraphError for a condition that requires a gradient, since it has none.
+/// Write `xgrad::where`: with an array among the arguments xt::where may be picked, which does not compile here.
 template <class T>
 Variable<T> where(const Variable<T>& condition, const Variable<T>& a, const Variable<T>& b);
 

@@ -79,6 +79,8 @@ TEST(Array, ShapesTooLargeToCountAreRefused) {
   EXPECT_EQ(xgrad::element_count({}), 1u);
   EXPECT_EQ(xgrad::element_count({2, 3, 5}), 30u);
   EXPECT_EQ(xgrad::element_count({2, 0, 5}), 0u);
+  for (const Shape& hollow : {Shape{0, huge[0], huge[1]}, Shape{huge[0], huge[1], 0}, Shape{std::size_t{1} << 63, 0}})
+    EXPECT_NE(error_of([&] { xgrad::zeros<float>(hollow); }), "no error");  // its strides would wrap round
 }
 
 TEST(Array, FromAnyExpression) {

@@ -55,7 +55,7 @@ TEST(ReportJson, HoldsEverything) {
   EXPECT_EQ(j["inputs"][0]["name"], "x");
   EXPECT_EQ(j["inputs"][0]["checked"], 4);
   EXPECT_EQ(j["inputs"][0]["wrong"], 3);
-  EXPECT_EQ(j["inputs"][0]["analytic"]["shape"], json({2, 2}));
+  EXPECT_EQ(j["inputs"][0]["analytic"]["shape"], json::array({2, 2}));
   EXPECT_EQ(j["inputs"][0]["analytic"]["data"].get<std::vector<double>>(), list(report.inputs[0].analytic));
   EXPECT_EQ(j["inputs"][0]["numeric"]["data"].get<std::vector<double>>(), list(report.inputs[0].numeric));
   EXPECT_EQ(j["inputs"][1]["analytic"]["shape"], json::array());
@@ -68,7 +68,7 @@ TEST(ReportJson, Kinks) {
   EXPECT_EQ(j["ok"], true);
   EXPECT_EQ(j["worst"], nullptr);
   ASSERT_EQ(j["kinks"].size(), 1u);
-  EXPECT_EQ(j["kinks"][0]["index"], json({0}));
+  EXPECT_EQ(j["kinks"][0]["index"], json::array({0}));
   EXPECT_EQ(j["kinks"][0]["analytic"], 0.0);
   EXPECT_EQ(j["kinks"][0]["low"], report.kinks[0].low);
   EXPECT_EQ(j["kinks"][0]["high"], report.kinks[0].high);
@@ -77,7 +77,7 @@ TEST(ReportJson, Kinks) {
 
 TEST(ReportJson, NumbersThatJsonLacks) {
   const double inf = std::numeric_limits<double>::infinity();
-  for (const auto& [bad, text] : {std::pair(std::nan(""), "nan"), {inf, "inf"}, {-inf, "-inf"}}) {
+  for (const auto& [bad, text] : {std::pair(std::nan(""), "nan"), std::pair(inf, "inf"), std::pair(-inf, "-inf")}) {
     const double x = bad;
     const auto report = gradcheck(
         [x](const V& a) {
@@ -102,7 +102,7 @@ TEST(ReportJson, ProblemsAndNamesOfAnyBytes) {
   const json j = json::parse(report.json());
   EXPECT_EQ(j["problem"], report.problem);
   EXPECT_EQ(j["checked"], 0);
-  EXPECT_EQ(j["inputs"][0]["numeric"]["data"], json({"nan", "nan"}));
+  EXPECT_EQ(j["inputs"][0]["numeric"]["data"], json::array({"nan", "nan"}));
   EXPECT_EQ(j["inputs"][0]["name"], "a \"b\"\n\xef\xbf\xbd");
 }
 

@@ -54,7 +54,7 @@ template <class Make>
 class FloatGradients : public ::testing::Test {};
 using Layers = ::testing::Types<MakeLinear, MakeLayerNorm, MakeFeedForward<Activation::gelu>,
                                 MakeFeedForward<Activation::relu>, MakeFeedForward<Activation::swiglu>>;
-TYPED_TEST_SUITE(FloatGradients, Layers);
+TYPED_TEST_SUITE(FloatGradients, Layers, );
 
 TYPED_TEST(FloatGradients, OverSizes) {
   for (const std::size_t d : {3, 8, 64})

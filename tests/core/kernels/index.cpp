@@ -294,6 +294,11 @@ TYPED_TEST(Indexing, JoiningAndSplittingRefuseWhatDoesNotFit) {
               xgrad::split(a, {1, 1}, 1);
             }),
             "[split] sizes must add up to 3, the extent of axis 1 of (2, 3), but add up to 2");
+  const std::size_t half = std::size_t(1) << 63;
+  EXPECT_EQ(message<xgrad::ShapeError>([&] {
+              xgrad::split(a, {half, half, 3}, 1);
+            }),
+            "[split] sizes must add up to 3, the extent of axis 1 of (2, 3), but add up to 18446744073709551615");
 }
 
 TYPED_TEST(Indexing, StackAddsAnAxis) {

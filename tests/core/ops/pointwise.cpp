@@ -11,6 +11,9 @@ TEST(Pointwise, AG_07_FixedPowersAtZero) {
   expect_array(gradient(xgrad::pow(x, 1), x), {1, 1});
   expect_array(gradient(xgrad::pow(x, 2), x), {0, 4});
   expect_array(gradient(xgrad::pow(x, 0.5), x), {inf, 0.5 / std::sqrt(2.0)}, 1e-15);
+  const V zero = leaf({0, 0});  // PyTorch's answers
+  expect_array(gradient(xgrad::rsqrt(zero), zero, array({1, 0})), {-inf, NaN});
+  expect_array(gradient(xgrad::pow(zero, 0.5), zero, array({1, 0})), {inf, NaN});
 }
 
 TEST(Pointwise, AG_07_PowersOfTwoVariablesAtZero) {
