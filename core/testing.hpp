@@ -26,16 +26,21 @@ inline ::testing::AssertionResult assertion(const std::vector<std::string>& viol
 /// @}
 
 /// `EXPECT_TRUE(gradients_match(f, inputs))`: passes when gradcheck does, else prints its report. Takes what
-/// `gradcheck` takes.
+/// `gradcheck` takes: also `gradients_match<float>(f, inputs)`, a module with a call or with its double copy, and
+/// plain functions (forward, backward, inputs).
 /// @{
 template <class F>
 ::testing::AssertionResult gradients_match(F&& f, const GradcheckInputs& inputs, const GradcheckOptions& options = {}) {
   return assertion(gradcheck(f, inputs, options));
 }
-template <class F, class = std::enable_if_t<detail::is_call<F>>>
-::testing::AssertionResult gradients_match(Module<double>& module, F&& call, const GradcheckInputs& inputs,
+template <class T, class F, class = std::enable_if_t<std::is_same_v<T, float>>>
+::testing::AssertionResult gradients_match(F&& f, const GradcheckInputs& inputs, const GradcheckOptions& options = {}) {
+  return assertion(gradcheck<T>(f, inputs, options));
+}
+template <class F, class G, class = std::enable_if_t<!std::is_convertible_v<const G&, GradcheckInputs>>>
+::testing::AssertionResult gradients_match(F&& f, G&& g, const GradcheckInputs& inputs,
                                            const GradcheckOptions& options = {}) {
-  return assertion(gradcheck(module, call, inputs, options));
+  return assertion(gradcheck(f, g, inputs, options));
 }
 /// @}
 
@@ -61,8 +66,8 @@ template <class M>
                                           const GradcheckOptions& options = {}) {
   return assertion(contract_violations(module, inputs, options));
 }
-template <class F, class = std::enable_if_t<detail::is_call<F>>>
-::testing::AssertionResult layer_contract(Module<double>& module, F&& call, const GradcheckInputs& inputs,
+template <class M, class F, class = std::enable_if_t<detail::is_call<F>>>
+::testing::AssertionResult layer_contract(M& module, F&& call, const GradcheckInputs& inputs,
                                           const GradcheckOptions& options = {}) {
   return assertion(contract_violations(module, call, inputs, options));
 }
