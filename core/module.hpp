@@ -73,8 +73,8 @@ class Module {
   Module() = default;
   Module(const Module&) = delete;
   Module& operator=(const Module&) = delete;
-  Module(Module&&) = default;
-  Module& operator=(Module&&) = default;
+  Module(Module&&) noexcept = default;
+  Module& operator=(Module&&) noexcept = default;
   virtual ~Module() = default;
 
   /// Names every member that holds parameters, buffers, generators or sub-modules, in a fixed order.
