@@ -8,7 +8,7 @@
 
 namespace xgrad {
 
-/// x unchanged, as a node of its own (shares the numbers).
+/// x unchanged, as a node of its own (shares the numbers); gradient g.
 template <class T>
 Variable<T> identity(const Variable<T>& x);
 

@@ -2,6 +2,7 @@
 
 #include <string_view>
 
+#include "kernels/binary.hpp"
 #include "record.hpp"
 
 namespace xgrad {

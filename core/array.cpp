@@ -122,7 +122,8 @@ Shape broadcast_shape(const char* who, const Shape& a, const Shape& b) {
 }
 
 void check_shape(const char* who, const char* what, const Shape& want, const Shape& got) {
-  if (want != got) fail<ShapeError>(who, what, " must have shape ", to_string(want), " but has shape ", to_string(got));
+  if (!same_shape(want, got))
+    fail<ShapeError>(who, what, " must have shape ", to_string(want), " but has shape ", to_string(got));
 }
 
 xt::svector<std::size_t, 4> Axes::resolve(const char* who, std::size_t rank) const {

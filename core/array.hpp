@@ -51,6 +51,14 @@ static_assert(std::is_same_v<typename xt::temporary_type<Array<double>>::type::s
 template <class E>
 inline constexpr bool is_expression = xt::is_xexpression<std::decay_t<E>>::value;
 
+/// True when two shapes are the same. (Their own == calls memcmp, which for a few words costs more than it compares.)
+inline bool same_shape(const Shape& a, const Shape& b) noexcept {
+  const std::size_t n = a.size();
+  bool same = n == b.size();
+  for (std::size_t i = 0; same && i < n; ++i) same = a[i] == b[i];
+  return same;
+}
+
 /// "(2, 3)", "(4,)" for one axis, "()" for a 0-d array.
 std::string to_string(const Shape& shape);
 
@@ -129,6 +137,7 @@ auto from(const E& expression) {
 }
 
 /// An Array as it is, any other expression evaluated: what functions that take expressions pass on.
+/// @{
 template <class T>
 const Array<T>& evaluated(const Array<T>& a) {
   return a;
@@ -137,6 +146,7 @@ template <class E, class = std::enable_if_t<is_expression<E> && !std::is_same_v<
 Array<typename E::value_type> evaluated(const E& expression) {
   return from(expression);
 }
+/// @}
 
 /// The only number of an array of size one; throws ShapeError for any other size.
 template <class T>
@@ -171,13 +181,22 @@ void check_shape(const char* who, const char* what, const Shape& want, const Sha
 /// An empty list `{}` also means all axes.
 class Axes {
  public:
+  /// All axes.
   Axes() = default;
+  /// One axis.
+  /// @{
   Axes(int axis) : axes_{axis} {}
   Axes(std::ptrdiff_t axis) : axes_{axis} {}
   Axes(std::size_t axis) : axes_{static_cast<std::ptrdiff_t>(axis)} {}
+  /// @}
+  /// A list of axes; an empty one means all.
+  /// @{
   Axes(std::initializer_list<std::ptrdiff_t> axes) : axes_(axes.begin(), axes.end()) {}
   Axes(const std::vector<std::ptrdiff_t>& axes) : axes_(axes.begin(), axes.end()) {}
+  Axes(const xt::svector<std::ptrdiff_t, 4>& axes) : axes_(axes) {}
+  /// @}
 
+  /// True when it means all axes.
   bool all() const { return axes_.empty(); }
 
   /// The axes counted from the front, sorted; throws ShapeError for an axis out of range or given twice.

@@ -1,179 +1,10 @@
 #include "backward.hpp"
 
 #include <algorithm>
-#include <functional>
 
-#include "accumulate.hpp"
-#include "record.hpp"
+#include "pass_inline.hpp"
 
 namespace xgrad {
-
-namespace {
-
-std::uint64_t next_pass() {
-  static std::atomic<std::uint64_t> passes{0};
-  return passes.fetch_add(1, std::memory_order_relaxed) + 1;
-}
-
-}  // namespace
-
-/// One run through a graph, G being what gradients are made of: arrays, or Variables when their graph is wanted.
-/// First collects and checks, then runs the derivatives from the newest node to the oldest.
-template <class T, class G>
-class Pass {
- public:
-  struct Slot {
-    Shared<Node<T>> node;  // let go once it has been passed through, unless the graph is retained
-    std::optional<G> grad;
-    std::size_t edges = 0;  // where its entries in parents_ begin
-    bool keep = false;      // its gradient is asked for
-    bool leads = false;     // to a slot that is kept
-  };
-
-  /// `oldest`: nodes with smaller numbers cannot lead to what is asked for and are not visited.
-  Pass(const std::vector<Variable<T>>& outputs, std::uint64_t oldest) : oldest_(oldest) { collect(outputs); }
-
-  /// The slot of a node, or nullptr when the pass does not visit it.
-  Slot* find(const Node<T>& node) {
-    const std::ptrdiff_t i = index_of(node);
-    return i >= 0 ? &slots_[static_cast<std::size_t>(i)] : nullptr;
-  }
-
-  detail::PoolVector<Slot>& slots() { return slots_; }
-
-  /// Marks the nodes that lead to one that is kept, and checks that their derivatives can run.
-  void check() {
-    for (std::size_t i = slots_.size(); i-- > 0;) {
-      Slot& slot = slots_[i];
-      slot.edges = parents_.size();
-      for (const Edge<T>& edge : slot.node->edges) {
-        std::ptrdiff_t parent = edge.node ? index_of(*edge.node) : -1;
-        if (parent >= 0) {
-          const Slot& p = slots_[static_cast<std::size_t>(parent)];
-          if (!p.keep && !p.leads) parent = -1;
-        }
-        parents_.push_back(parent);
-        slot.leads = slot.leads || parent >= 0;
-      }
-      if (ids_[i] > oldest_) check_saved(*slot.node, slot.leads);
-    }
-  }
-
-  void seed(const Variable<T>& output, G&& g) { accumulate(*find(*output.node()), std::move(g)); }
-
-  void run(bool retain_graph) {
-    for (Slot& slot : slots_) {
-      if (!slot.leads || !slot.grad) continue;
-      Node<T>& node = *slot.node;
-      derive(slot, node);
-      if (!slot.keep) slot.grad.reset();
-      if (retain_graph) continue;
-      node.drop();
-      slot.node = nullptr;
-    }
-  }
-
-  void give(const BackwardBase<T, G>& b, std::size_t i, G&& g) {
-    given_[i] = true;
-    accumulate(slots_[static_cast<std::size_t>(b.slots_[i])], std::move(g));
-  }
-  /// The upstream gradient itself, unchanged: copied at the end, or moved when nobody else needs it.
-  void forward(std::size_t i) {
-    given_[i] = true;
-    forwarded_.push_back(i);
-  }
-  /// The gradient of input i as a buffer to add into, zero at first.
-  Array<T>& buffer(const BackwardBase<T, G>& b, std::size_t i) {
-    given_[i] = true;
-    std::optional<G>& g = slots_[static_cast<std::size_t>(b.slots_[i])].grad;
-    if (!g) g = zeros<T>(b.shape(i));
-    return *g;
-  }
-
- private:
-  void collect(const std::vector<Variable<T>>& outputs) {
-    using Entry = std::pair<std::uint64_t, Node<T>*>;
-    detail::PoolVector<Entry> pending;
-    const std::uint64_t number = next_pass();
-    const auto push = [&](Node<T>* node) {
-      if (node->id < oldest_ || node->seen_by.load(std::memory_order_relaxed) == number) return;
-      node->seen_by.store(number, std::memory_order_relaxed);
-      pending.emplace_back(node->id, node);
-      std::push_heap(pending.begin(), pending.end());
-    };
-    for (const Variable<T>& output : outputs) push(output.node().get());
-    // Creation numbers order the graph: the pending node made last has no user left. (A pass of another thread may make
-    // one come twice; its copies follow one another.)
-    while (!pending.empty()) {
-      std::pop_heap(pending.begin(), pending.end());
-      const auto [id, node] = pending.back();
-      pending.pop_back();
-      if (!ids_.empty() && ids_.back() == id) continue;
-      node->slot_hint.store(slots_.size(), std::memory_order_relaxed);
-      ids_.push_back(id);
-      slots_.emplace_back();
-      slots_.back().node = Shared<Node<T>>(node);
-      for (const Edge<T>& edge : node->edges)
-        if (edge.node) push(edge.node.get());
-    }
-  }
-
-  /// Where a node stands in slots_, or -1. A pass of another thread through a shared leaf may have moved the hint.
-  std::ptrdiff_t index_of(const Node<T>& node) const {
-    const std::size_t hint = node.slot_hint.load(std::memory_order_relaxed);
-    if (hint < ids_.size() && ids_[hint] == node.id) return static_cast<std::ptrdiff_t>(hint);
-    const auto at = std::lower_bound(ids_.begin(), ids_.end(), node.id, std::greater<std::uint64_t>());
-    return at != ids_.end() && *at == node.id ? at - ids_.begin() : -1;
-  }
-
-  static void check_saved(const Node<T>& node, bool leads) {
-    if (node.released)  // what it led to can't be known any more
-      fail<GraphError>("backward", "the graph through ", node.name,
-                       " was freed by an earlier pass; pass retain_graph to that pass to go through it again");
-    if (!leads) return;
-    for (std::size_t i = 0; i < node.edges.size(); ++i) {
-      const Edge<T>& edge = node.edges[i];
-      if (edge.saved && edge.saved->version != edge.version)
-        fail<GraphError>("backward", "input ", i, " of ", node.name, ", ",
-                         edge.node ? (edge.node->as_leaf() ? "a leaf" : "a result") : "a constant", " of shape ",
-                         to_string(edge.shape), ", changed after use; call backward() before step()");
-    }
-    if (node.saved_output && node.saved_output->version != node.output_version)
-      fail<GraphError>("backward", "the output of ", node.name, ", of shape ",
-                       to_string(node.saved_output->array.shape()), ", changed after use");
-  }
-
-  void derive(Slot& slot, Node<T>& node) {
-    const std::ptrdiff_t* parents = parents_.data() + slot.edges;
-    given_.assign(node.edges.size(), false);
-    forwarded_.clear();
-    std::conditional_t<std::is_same_v<G, Array<T>>, ArrayBackward<T>, GraphBackward<T>> b(*this, node, *slot.grad,
-                                                                                          parents);
-    node.derive(b);
-    for (std::size_t i = 0; i < given_.size(); ++i)
-      if (parents[i] >= 0 && !given_[i])
-        fail<GraphError>("backward", "the derivative of ", node.name, " gave nothing for input ", i,
-                         ", which needs a gradient; call b.add(", i, ", ...), with zeros if that is the derivative");
-    for (std::size_t k = 0; k < forwarded_.size(); ++k) {
-      Slot& parent = slots_[static_cast<std::size_t>(parents[forwarded_[k]])];
-      if (k + 1 == forwarded_.size() && !slot.keep) accumulate(parent, std::move(*slot.grad));
-      else accumulate(parent, G(*slot.grad));
-    }
-  }
-
-  static void accumulate(Slot& slot, G&& g) {
-    if (!slot.grad) slot.grad = std::move(g);
-    else if constexpr (std::is_same_v<G, Array<T>>) add_in_place(*slot.grad, g);
-    else slot.grad = *slot.grad + g;
-  }
-
-  const std::uint64_t oldest_;
-  detail::PoolVector<std::uint64_t> ids_;       // newest node first
-  detail::PoolVector<Slot> slots_;              // of the same nodes
-  detail::PoolVector<std::ptrdiff_t> parents_;  // for each edge of each node: a slot, or -1 when no gradient is wanted
-  detail::PoolVector<char> given_;
-  detail::PoolVector<std::size_t> forwarded_;
-};
 
 template <class T, class G>
 void BackwardBase<T, G>::no_input(std::size_t i) const {
@@ -184,7 +15,7 @@ void BackwardBase<T, G>::no_input(std::size_t i) const {
 template <class T, class G>
 void BackwardBase<T, G>::check(std::size_t i, const Shape& got) const {
   if (i >= node_.edges.size()) no_input(i);
-  if (got != shape(i))
+  if (!same_shape(got, shape(i)))
     fail<ShapeError>("backward", "the derivative of ", node_.name, " gives input ", i, " of shape ",
                      to_string(shape(i)), " a gradient of shape ", to_string(got),
                      "; sum over what was broadcast with b.add_summed");
@@ -223,14 +54,14 @@ void ArrayBackward<T>::add(std::size_t i, const Array<T>& g) {
 template <class T>
 void ArrayBackward<T>::add_summed(std::size_t i, Array<T>&& g) {
   if (!this->needs(i)) return;
-  if (g.shape() == this->shape(i)) add(i, std::move(g));
+  if (same_shape(g.shape(), this->shape(i))) add(i, std::move(g));
   else add(i, xgrad::sum_to(g, this->shape(i)));
 }
 
 template <class T>
 void ArrayBackward<T>::add_summed(std::size_t i, const Array<T>& g) {
   if (!this->needs(i)) return;
-  if (g.shape() == this->shape(i)) add(i, g);
+  if (same_shape(g.shape(), this->shape(i))) add(i, g);
   else add(i, xgrad::sum_to(g, this->shape(i)));
 }
 
@@ -264,7 +95,7 @@ void GraphBackward<T>::add(std::size_t i, const Variable<T>& g) {
 
 template <class T>
 void GraphBackward<T>::add_summed(std::size_t i, const Variable<T>& g) {
-  if (this->needs(i)) add(i, g.shape() == this->shape(i) ? g : xgrad::sum_to(g, this->shape(i)));
+  if (this->needs(i)) add(i, same_shape(g.shape(), this->shape(i)) ? g : xgrad::sum_to(g, this->shape(i)));
 }
 
 template <class T>
@@ -313,8 +144,7 @@ template <class T>
 void backward_from(const Variable<T>& output, Array<T> seed, bool retain_graph) {
   Pass<T, Array<T>> pass({output}, 0);
   for (auto& slot : pass.slots()) {
-    const Leaf<T>* leaf = slot.node->as_leaf();
-    slot.keep = leaf && leaf->requires_grad;
+    slot.keep = slot.node->is_leaf && slot.node->requires_grad;
   }
   pass.check();
   pass.seed(output, std::move(seed));
@@ -323,8 +153,8 @@ void backward_from(const Variable<T>& output, Array<T> seed, bool retain_graph) 
   for (auto& slot : pass.slots()) {
     if (!slot.keep || !slot.grad) continue;
     std::optional<Array<T>>& g = slot.node->as_leaf()->grad;
-    if (g) add_in_place(*g, *slot.grad);
-    else g = std::move(slot.grad);
+    if (g) add_in_place(*g, slot.grad->value);
+    else g = std::move(slot.grad->value);
   }
 }
 
@@ -351,7 +181,7 @@ std::vector<Variable<T>> gradients(const std::vector<Variable<T>>& outputs, cons
   std::vector<Variable<T>> result;
   for (const Variable<T>& input : inputs) {
     const auto* slot = pass.find(*input.node());
-    result.push_back(slot && slot->grad ? Variable<T>(*slot->grad) : Variable<T>(zeros<T>(input.shape())));
+    result.push_back(slot && slot->grad ? Variable<T>(slot->grad->value) : Variable<T>(zeros<T>(input.shape())));
   }
   return result;
 }

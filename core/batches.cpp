@@ -13,8 +13,8 @@ void detail::check_batches(const Shape& x, const Shape& y, std::size_t size) {
 
 template <class T>
 Array<T> detail::gather_rows(const Array<T>& a, const std::int64_t* order, std::size_t count) {
+  const std::size_t rows = a.shape()[0], width = rows == 0 ? 0 : a.size() / rows;
   Shape shape = a.shape();
-  const std::size_t width = shape[0] == 0 ? 0 : a.size() / shape[0];
   shape[0] = count;
   auto result = xgrad::empty<T>(shape);
   for (std::size_t i = 0; i < count; ++i)

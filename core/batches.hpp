@@ -19,10 +19,11 @@ using BatchOf = std::conditional_t<std::is_floating_point_v<T>, Variable<T>, Arr
 /// The same rows of both arrays.
 template <class X, class Y>
 struct Batch {
-  BatchOf<X> x;
-  BatchOf<Y> y;
+  BatchOf<X> x;  ///< Rows of the first array.
+  BatchOf<Y> y;  ///< The same rows of the second.
 };
 
+/// Options of `batches`.
 struct BatchOptions {
   bool drop_last = false;  ///< Leave out a last batch that is smaller than the others.
   std::size_t first = 0;   ///< Start at this batch of the epoch: where a run that was stopped goes on.
@@ -44,8 +45,11 @@ Array<T> gather_rows(const Array<T>& a, const std::int64_t* order, std::size_t c
 template <class X, class Y>
 class Batches {
  public:
+  /// Goes through the batches once; each `*it` copies rows.
   class Iterator {
    public:
+    /// What the standard library asks of an iterator.
+    /// @{
     using iterator_category = std::input_iterator_tag;
     using value_type = Batch<X, Y>;
     using difference_type = std::ptrdiff_t;
@@ -60,12 +64,14 @@ class Batches {
     }
     bool operator==(const Iterator& other) const { return batch_ == other.batch_; }
     bool operator!=(const Iterator& other) const { return batch_ != other.batch_; }
+    /// @}
 
    private:
     const Batches* range_;
     std::size_t batch_;
   };
 
+  /// For `batches`, which checks the arguments: the rows order[0], order[1], ... in batches of `size`.
   Batches(const Array<X>& x, const Array<Y>& y, std::size_t size, Index order, const BatchOptions& options)
       : x_(x), y_(y), row_count_(order.size()), size_(size), first_(options.first), order_(std::move(order)) {
     const std::size_t count = row_count_ / size + (row_count_ % size != 0 && !options.drop_last);
@@ -74,9 +80,13 @@ class Batches {
 
   /// Number of batches, from the first asked for.
   std::size_t size() const noexcept { return count_; }
+  /// The first batch, and past the last.
+  /// @{
   Iterator begin() const { return {this, 0}; }
   Iterator end() const { return {this, count_}; }
+  /// @}
 
+  /// A batch by number, below size().
   Batch<X, Y> operator[](std::size_t batch) const {
     const std::size_t first = (first_ + batch) * size_, left = row_count_ - first;
     const std::int64_t* rows = order_.data() + first;

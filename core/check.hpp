@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <string>
 
+/// The library. `xgrad::detail` is not for users.
 namespace xgrad {
 
 /// Shapes that do not fit together, or an axis or index outside an array.
@@ -19,6 +20,11 @@ struct GraphError : std::logic_error {
 
 /// A file that cannot be read or written, or whose content is malformed.
 struct FileError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// A NaN or infinity where numbers must be finite: what DetectAnomaly, GradGuard and Trainer throw.
+struct AnomalyError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 

@@ -16,6 +16,7 @@ namespace xgrad {
 template <class T>
 void save(const std::string& path, Module<T>& module);
 
+/// Options of `load`.
 struct LoadOptions {
   bool strict = true;  ///< Off: names that only the file or only the module has are passed over, and reported.
   std::string prefix;  ///< Takes only names that start with this, and takes it off.

@@ -28,9 +28,10 @@ class CheckpointFolder {
   /// FileError.
   void save(std::uint64_t step, State<T> state);
 
+  /// What `newest` found.
   struct Found {
-    std::uint64_t step;
-    State<T> state;
+    std::uint64_t step;                ///< the step given to `save`
+    State<T> state;                    ///< the state given to `save`
     std::vector<std::string> damaged;  ///< what was wrong with newer ones, a line each
   };
 

@@ -11,36 +11,40 @@ namespace xgrad::detail {
 
 namespace {
 
-using V = Variable<double>;
-
 /// The members that `visit` lists, in its order.
-struct Listing final : Visitor<double> {
-  explicit Listing(Module<double>& module) { module.visit(*this); }
-  void on_module(const std::string& path, Module<double>& m) override {
+template <class T>
+struct Listing final : Visitor<T> {
+  explicit Listing(Module<T>& module) { module.visit(*this); }
+  void on_module(const std::string& path, Module<T>& m) override {
     modules.emplace_back(path, &m);
     names.push_back(path);
   }
-  void on_parameter(const std::string& path, V&) override { names.push_back(path); }
-  void on_buffer(const std::string& path, Array<double>&) override { names.push_back(path); }
+  void on_parameter(const std::string& path, Variable<T>&) override { names.push_back(path); }
+  void on_buffer(const std::string& path, Array<T>&) override { names.push_back(path); }
   void on_generator(const std::string& path, Rng&) override { names.push_back(path); }
   std::vector<std::string> names;
-  std::vector<std::pair<std::string, Module<double>*>> modules;
+  std::vector<std::pair<std::string, Module<T>*>> modules;
 };
 
-bool identical(const Array<double>& a, const Array<double>& b) {
-  return a.shape() == b.shape() && std::memcmp(a.data(), b.data(), a.size() * sizeof(double)) == 0;
+template <class T>
+bool identical(const Array<T>& a, const Array<T>& b) {
+  return a.shape() == b.shape() && std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0;
 }
 
 /// Loads a state when it goes.
+template <class T>
 struct StateGuard {
-  Module<double>& module;
-  State<double> before;
+  Module<T>& module;
+  State<T> before;
   ~StateGuard() { load_state(module, before); }  // cannot throw: names and shapes are the module's own
 };
 
+template <class T>
 class Contract {
+  using V = Variable<T>;
+
  public:
-  Contract(Module<double>& module, const CheckedFunction& call, const GradcheckInputs& inputs,
+  Contract(Module<T>& module, const CheckedFunction<T>& call, const GradcheckInputs& inputs,
            const GradcheckOptions& options)
       : module_(module), call_(call), inputs_(inputs), options_(options) {}
 
@@ -49,7 +53,7 @@ class Contract {
     const bool runs = attempt("calling the module", [&] { members(); });
     if (!runs) return broken_;
     attempt("gradcheck", [&] {
-      const GradcheckReport report = run_gradcheck(1, &module_, call_, inputs_, options_);
+      const GradcheckReport report = run_module(module_, call_, inputs_, options_);
       if (!report.ok()) add(report.text());
     });
     attempt("evaluation mode", [&] { evaluation(); });
@@ -81,13 +85,13 @@ class Contract {
 
   std::vector<V> fresh_inputs() const {
     std::vector<V> result;
-    for (const V& x : inputs_.list()) result.emplace_back(x.value(), true);
+    for (const auto& x : inputs_.list()) result.emplace_back(from<T>(x.value()), true);
     return result;
   }
 
   void names() {
     module_.named_parameters();  // throws where two members have one name
-    const Listing first(module_), second(module_);
+    const Listing<T> first(module_), second(module_);
     if (first.names != second.names) add("visit() must list the same members each time");
     for (const std::string& name : first.names) {
       const std::string padded = '.' + name + '.';
@@ -98,7 +102,7 @@ class Contract {
 
   /// Compares the leaves of the output's graph with what visit lists.
   void members() {
-    Surroundings surroundings(&module_);
+    Surroundings<T> surroundings(&module_);
     const auto inputs = fresh_inputs();
     const V y = call_(inputs);
     const auto parameters = module_.named_parameters();
@@ -120,16 +124,16 @@ class Contract {
   }
 
   void evaluation() {
-    const Listing listing(module_);
-    Surroundings surroundings(&module_);
-    const EvalScope<double> scope(module_);
+    const Listing<T> listing(module_);
+    Surroundings<T> surroundings(&module_);
+    const EvalScope<T> scope(module_);
     for (const bool training : {true, false}) {  // ends in evaluation mode
       module_.train(training);
       for (const auto& [name, m] : listing.modules)
         if (m->is_training() != training) add(training ? "train()" : "eval()", " does not reach \"", name, '"');
     }
     const auto inputs = fresh_inputs();
-    const Array<double> first = call_(inputs).value();
+    const Array<T> first = call_(inputs).value();
     const std::string drawn = surroundings.drawn_from();
     if (!drawn.empty()) add("evaluation mode draws from the generator \"", drawn, '"');
     if (!identical(first, call_(inputs).value()))
@@ -139,16 +143,16 @@ class Contract {
   /// Changes every number of the state, runs on those, loads the old ones, and expects the old output: so what a run
   /// remembers must follow the state.
   void state_round_trip() {
-    Surroundings surroundings(&module_);
-    const EvalScope<double> scope(module_);
-    const StateGuard guard{module_, state(module_)};
+    Surroundings<T> surroundings(&module_);
+    const EvalScope<T> scope(module_);
+    const StateGuard<T> guard{module_, state(module_)};
     const auto inputs = fresh_inputs();
-    const Array<double> before = call_(inputs).value();
-    State<double> moved = guard.before;
+    const Array<T> before = call_(inputs).value();
+    State<T> moved = guard.before;
     for (auto& [name, array] : moved.arrays)
-      for (double& x : array) x += 0.25 * std::max(1.0, std::abs(x));
+      for (T& x : array) x += T(0.25) * std::max(T(1), std::abs(x));
     load_state(module_, moved);
-    const State<double> now = state(module_);
+    const State<T> now = state(module_);
     for (std::size_t i = 0; i < now.arrays.size(); ++i)
       if (!identical(now.arrays[i].second, moved.arrays[i].second))
         add("loading a state leaves \"", now.arrays[i].first, "\" with other numbers");
@@ -160,15 +164,15 @@ class Contract {
   }
 
   void empty_batch() {
-    Surroundings surroundings(&module_);
-    const EvalScope<double> scope(module_);
+    Surroundings<T> surroundings(&module_);
+    const EvalScope<T> scope(module_);
     auto inputs = fresh_inputs();
     Shape shape = call_(inputs).shape();
     for (V& x : inputs) {
       Shape none = x.shape();
       if (none.size() < 2 || shape.size() < 2 || none[0] != shape[0]) return;  // axis 0 is not a batch
       none[0] = 0;
-      x = V(zeros<double>(none), true);
+      x = V(zeros<T>(none), true);
     }
     shape[0] = 0;
     const V y = call_(inputs);
@@ -181,16 +185,16 @@ class Contract {
       if (p.requires_grad()) wrt.push_back(p);
     GradOptions how;
     how.allow_unused = true;
-    for (const V& g : grad<double>({y}, wrt, how, {V(zeros<double>(shape))}))
-      for (double x : g.value())
+    for (const V& g : grad<T>({y}, wrt, how, {V(zeros<T>(shape))}))
+      for (T x : g.value())
         if (x != 0) {
           add("the gradients of an empty batch must be zero but hold ", x);
           return;
         }
   }
 
-  Module<double>& module_;
-  const CheckedFunction& call_;
+  Module<T>& module_;
+  const CheckedFunction<T>& call_;
   const GradcheckInputs& inputs_;
   const GradcheckOptions& options_;
   std::vector<std::string> broken_;
@@ -198,12 +202,18 @@ class Contract {
 
 }  // namespace
 
-std::vector<std::string> check_contract(Module<double>& module, const CheckedFunction& call,
+template <class T>
+std::vector<std::string> check_contract(Module<T>& module, const CheckedFunction<T>& call,
                                         const GradcheckInputs& inputs, const GradcheckOptions& options) {
   if (inputs.list().empty()) fail<std::invalid_argument>("layer_contract", "needs at least one input");
-  for (const V& x : inputs.list())
+  for (const auto& x : inputs.list())
     if (!x.defined()) fail<std::invalid_argument>("layer_contract", "an input is undefined");
-  return Contract(module, call, inputs, options).check();
+  return Contract<T>(module, call, inputs, options).check();
 }
+
+template std::vector<std::string> check_contract(Module<float>&, const CheckedFunction<float>&, const GradcheckInputs&,
+                                                 const GradcheckOptions&);
+template std::vector<std::string> check_contract(Module<double>&, const CheckedFunction<double>&,
+                                                 const GradcheckInputs&, const GradcheckOptions&);
 
 }  // namespace xgrad::detail

@@ -10,7 +10,8 @@ namespace xgrad {
 
 namespace detail {
 
-std::vector<std::string> check_contract(Module<double>& module, const CheckedFunction& call,
+template <class T>
+std::vector<std::string> check_contract(Module<T>& module, const CheckedFunction<T>& call,
                                         const GradcheckInputs& inputs, const GradcheckOptions& options);
 
 }  // namespace detail
@@ -25,19 +26,21 @@ std::vector<std::string> check_contract(Module<double>& module, const CheckedFun
 /// - the module's state, changed and loaded back, gives the same output;
 /// - an empty batch (inputs with 0 rows) gives an output with 0 rows, when all inputs have one axis 0 in common with
 ///   the output.
-/// The module is left as it was. Exceptions of the module become sentences. Works without GoogleTest; for tests there
-/// is `xgrad::testing::layer_contract`.
+/// The module is left as it was; a Module<float> is checked in float, as gradcheck does. Exceptions of the module
+/// become sentences. Works without GoogleTest; for tests there is `xgrad::testing::layer_contract`.
 template <class M, class = std::enable_if_t<detail::is_module<M>>>
 std::vector<std::string> contract_violations(M& module, const GradcheckInputs& inputs,
                                              const GradcheckOptions& options = {}) {
-  return detail::check_contract(module, detail::checked_function(module), inputs, options);
+  using T = detail::number_of_module<M>;
+  return detail::check_contract<T>(module, detail::checked_function<T>(module), inputs, options);
 }
 
 /// The same for a module that is called in another way.
-template <class F, class = std::enable_if_t<detail::is_call<F>>>
-std::vector<std::string> contract_violations(Module<double>& module, F&& call, const GradcheckInputs& inputs,
+template <class M, class F, class = std::enable_if_t<detail::is_module<M> && detail::is_call<F>>>
+std::vector<std::string> contract_violations(M& module, F&& call, const GradcheckInputs& inputs,
                                              const GradcheckOptions& options = {}) {
-  return detail::check_contract(module, detail::checked_function(call), inputs, options);
+  using T = detail::number_of_module<M>;
+  return detail::check_contract<T>(module, detail::checked_function<T>(call), inputs, options);
 }
 
 }  // namespace xgrad

@@ -34,42 +34,78 @@ std::vector<Variable<double>> gradients(const std::vector<Variable<double>>& out
   }
 }
 
+/// Adds up roundings: at worst all of one sign, but under random cotangents three standard deviations are enough.
+struct Rounding {
+  double size = 0, squares = 0;
+  void add(double x) {
+    size += x;
+    squares += x * x;
+  }
+  double total() const { return std::min(size, 3 * std::sqrt(squares)); }
+};
+
 }  // namespace
 
-Shape index_of(std::size_t entry, const Shape& shape) {
-  Shape index(shape.size());
-  for (std::size_t axis = shape.size(); axis-- > 0; entry /= shape[axis]) index[axis] = entry % shape[axis];
-  return index;
+std::vector<std::string> input_names(const GradcheckInputs& inputs, const GradcheckOptions& options) {
+  const std::size_t n = inputs.list().size();
+  if (n == 0) fail<std::invalid_argument>("gradcheck", "needs at least one input");
+  if (!options.names.empty() && options.names.size() != n)
+    fail<std::invalid_argument>("gradcheck", "needs one name per input but got ", options.names.size(), " names for ",
+                                n, n == 1 ? " input" : " inputs");
+  std::vector<std::string> names = options.names;
+  while (names.size() < n) names.push_back("input " + std::to_string(names.size()));
+  return names;
 }
 
-void Surroundings::restore(bool generators_too) {
+Precision precision(const GradcheckOptions& options, Arithmetic arithmetic) {
+  constexpr double eps = std::numeric_limits<double>::epsilon(), float_eps = std::numeric_limits<float>::epsilon();
+  Precision p{eps, 6e-6, 1e-6, 1e-8, 1e-4, 0, 1, 10, 3, 0, false};
+  if (arithmetic == Arithmetic::float_gradients)
+    p = {eps, 6e-6, 1e-3, 1e-8, 1e-2, 1e-2, 1, 10, 3, 64 * float_eps, false};
+  if (arithmetic == Arithmetic::in_float) p = {float_eps, 0.01, 2e-2, 1e-6, 5e-2, 5e-2, 1, 4, 2, 64 * float_eps, true};
+  if (options.richardson) {
+    if (arithmetic != Arithmetic::in_double)
+      fail<std::invalid_argument>("gradcheck", "richardson needs double, since float gradients are not that exact");
+    p = {eps, 1e-3, 1e-9, 1e-11, 1e-7, 0, 5, 10, 3, 0, false};
+  }
+  p.step = options.step.value_or(p.step);
+  p.rtol = options.rtol.value_or(p.rtol);
+  p.atol = options.atol.value_or(p.atol);
+  p.finds = std::max(p.finds, 2 * p.rtol);
+  if (!(p.step > 0 && std::isfinite(p.step)) || !(p.rtol >= 0) || !(p.atol >= 0))
+    fail<std::invalid_argument>("gradcheck", "step must be positive, rtol and atol not negative, but got step ", p.step,
+                                ", rtol ", p.rtol, ", atol ", p.atol);
+  return p;
+}
+
+template <class T>
+void Surroundings<T>::restore(bool generators_too) {
   for (auto& [buffer, before] : buffers_) *buffer = before;
   if (generators_too)
     for (auto& generator : generators_) generator.now->set_state(generator.before);
 }
 
-std::string Surroundings::drawn_from() const {
+template <class T>
+std::string Surroundings<T>::drawn_from() const {
   for (const auto& generator : generators_)
     if (generator.now->state() != generator.before) return generator.path;
   return "";
 }
 
-Runs::Runs(int order, Module<double>* module, const CheckedFunction& f, const GradcheckInputs& inputs,
-           const GradcheckOptions& options)
-    : order_(order), f_(f), options_(options), surroundings_(module) {
+template class Surroundings<float>;
+template class Surroundings<double>;
+
+Runs::Runs(int order, Module<double>* module, const CheckedFunction<double>& f, const GradcheckInputs& inputs,
+           const GradcheckOptions& options, const Precision& precision)
+    : order_(order), f_(f), options_(options), precision_(precision), surroundings_(module) {
   const auto& given = inputs.list();
-  if (given.empty()) fail<std::invalid_argument>("gradcheck", "needs at least one input");
-  if (!options.names.empty() && options.names.size() != given.size())
-    fail<std::invalid_argument>("gradcheck", "needs one name per input but got ", options.names.size(), " names for ",
-                                given.size(), given.size() == 1 ? " input" : " inputs");
-  if (!(options.step > 0 && std::isfinite(options.step)) || !(options.rtol >= 0) || !(options.atol >= 0))
-    fail<std::invalid_argument>("gradcheck", "step must be positive, rtol and atol not negative, but got step ",
-                                options.step, ", rtol ", options.rtol, ", atol ", options.atol);
+  const auto names = input_names(inputs, options);
   for (std::size_t i = 0; i < given.size(); ++i) {
-    const std::string name = options.names.empty() ? "input " + std::to_string(i) : options.names[i];
-    if (!given[i].defined()) fail<std::invalid_argument>("gradcheck", name, " is undefined");
-    inputs_.emplace_back(given[i].value(), true);  // a leaf of our own
-    add_target(name, inputs_.back());
+    if (!given[i].defined()) fail<std::invalid_argument>("gradcheck", names[i], " is undefined");
+    Array<double> numbers = given[i].value();
+    for (double& x : numbers) x = seen(x);
+    inputs_.emplace_back(std::move(numbers), true);  // a leaf of our own
+    add_target(names[i], inputs_.back());
   }
   if (module)
     for (auto& [name, p] : module->named_parameters())
@@ -141,7 +177,7 @@ std::string Runs::compare_with_plain_pass() {
   for (std::size_t t = 0; t < plain.size(); ++t)
     for (std::size_t i = 0; i < plain[t].size(); ++i) {
       const double a = plain[t].data()[i], b = base_[t].data()[i];
-      if (std::abs(a - b) <= options_.atol + options_.rtol * std::max(std::abs(a), std::abs(b))) continue;
+      if (std::abs(a - b) <= precision_.atol + precision_.rtol * std::max(std::abs(a), std::abs(b))) continue;
       std::ostringstream out;
       out.precision(9);
       out << "the gradient by " << targets_[t].name << " at " << to_string(index_of(i, plain[t].shape())) << " is " << a
@@ -162,32 +198,61 @@ std::vector<Array<double>> Runs::at(std::size_t t, Nudge& nudge, double x) {
   return y;
 }
 
-Difference Runs::slope(std::size_t t, Nudge& nudge, double low, double high) {
-  const auto up = at(t, nudge, high), down = at(t, nudge, low);
-  double sum = 0, moved = 0, still = 0;
+Slope Runs::central(std::size_t t, std::size_t i, double h) {
+  Nudge nudge(targets_[t].leaf, i);
+  const double x = nudge.before(), right = seen(x + h), left = seen(x - h);
+  const auto up = at(t, nudge, right), down = at(t, nudge, left);
+  double sum = 0, low = 0, high = 0;
+  Rounding moved, still, sides;
   for (std::size_t k = 0; k < up.size(); ++k)
     for (std::size_t j = 0; j < up[k].size(); ++j) {
-      const double a = up[k].data()[j], b = down[k].data()[j], c = cotangents_[k].data()[j];
+      const double a = up[k].data()[j], b = down[k].data()[j], m = base_[k].data()[j], c = cotangents_[k].data()[j];
+      const double ends = std::abs(c) * (std::abs(a) + std::abs(b));
       sum += c * (a - b);
-      (a == b ? still : moved) += std::abs(c) * (std::abs(a) + std::abs(b));
+      (a == b ? still : moved).add(ends);
+      if (a == m && b == m) continue;
+      const double rise = c * (a - m) / (right - x), fall = c * (m - b) / (x - left);
+      low += std::min(rise, fall);
+      high += std::max(rise, fall);
+      sides.add(ends + 2 * std::abs(c * m));
     }
   // Outputs that stay are exact, unless all do: then the change may have drowned in them.
-  const double size = moved > 0 ? moved : still;
-  return {sum / (high - low), 4 * std::numeric_limits<double>::epsilon() * size / (high - low)};
+  const double rounding = 4 * precision_.epsilon, width = right - left;
+  Slope s{sum / width, rounding * (moved.size > 0 ? moved : still).total() / width,
+          0,           low,
+          high,        2 * rounding * sides.total() / width};
+  if (!(left < x && x < right)) {  // a step of one ulp: there are no sides
+    s.low = s.high = s.value;
+    s.side_noise = std::numeric_limits<double>::infinity();
+  }
+  return s;
 }
 
-Difference Runs::central(std::size_t t, std::size_t i, double h) {
-  Nudge nudge(targets_[t].leaf, i);
-  return slope(t, nudge, nudge.before() - h, nudge.before() + h);
-}
-
-Difference Runs::fourth_order(std::size_t t, std::size_t i, double h) {
-  const Difference near = central(t, i, h), far = central(t, i, 2 * h);
-  return {(4 * near.slope - far.slope) / 3, (4 * near.noise + far.noise) / 3};
+Slope Runs::slope(std::size_t t, std::size_t i, double h, int levels) {
+  Slope best = central(t, i, h);
+  if (levels < 2) return best;
+  // Neville's scheme in h^2, from the smallest step outwards; `last` holds what ends at the step before.
+  std::vector<std::pair<double, double>> last{{best.value, best.noise}}, row;
+  best.spread = std::numeric_limits<double>::infinity();
+  for (int k = 1; k < levels; ++k) {
+    const Slope wide = central(t, i, h *= 2);
+    if (!std::isfinite(wide.value)) break;  // left the domain of f
+    row = {{wide.value, wide.noise}};
+    for (double power = 4; row.size() <= last.size(); power *= 4) {
+      const auto &near = last[row.size() - 1], &far = row.back();
+      row.emplace_back(near.first + (near.first - far.first) / (power - 1),
+                       (power * near.second + far.second) / (power - 1));
+    }
+    const auto& [value, noise] = row.back();
+    const double spread = std::abs(value - last.back().first);
+    if (noise + spread < best.doubt()) best.value = value, best.noise = noise, best.spread = spread;
+    std::swap(last, row);
+  }
+  return best;
 }
 
 double Runs::step(std::size_t t, std::size_t i) const {
-  return options_.step * std::max(1.0, std::abs(targets_[t].leaf.value().data()[i]));
+  return precision_.step * std::max(1.0, std::abs(targets_[t].leaf.value().data()[i]));
 }
 
 }  // namespace xgrad::detail

@@ -5,17 +5,36 @@
 #include <utility>
 #include <vector>
 
+#include "finite.hpp"
 #include "gradcheck.hpp"
 
 namespace xgrad::detail {
 
-/// The index tuple of an entry counted in row-major order.
-Shape index_of(std::size_t entry, const Shape& shape);
+/// "input 0", ... or the names in the options; throws std::invalid_argument when their number is another.
+std::vector<std::string> input_names(const GradcheckInputs& inputs, const GradcheckOptions& options);
+
+/// How finely a check can look.
+struct Precision {
+  double epsilon;     // of the function's values
+  double step;        // h = step * max(1, |x|)
+  double rtol, atol;  // allowed difference
+  double finds;       // relative error that is found, where rounding does not hide it,
+  double floor;       // in entries above this part of the largest of their input
+  int levels;         // steps that are extrapolated from
+  double widen;       // factor of a wider step, where the output's rounding hides the gradient
+  int widenings;
+  double blur;  // rounding of analytic gradients, relative to the largest of an input
+  bool narrow;  // the function's inputs are rounded to float
+};
+
+/// Throws std::invalid_argument for an impossible option.
+Precision precision(const GradcheckOptions& options, Arithmetic arithmetic);
 
 /// What a run of a module may change: its generators and buffers, put back on request and at the end.
-class Surroundings final : public Visitor<double> {
+template <class T>
+class Surroundings final : public Visitor<T> {
  public:
-  explicit Surroundings(Module<double>* module) {
+  explicit Surroundings(Module<T>* module) {
     if (module) module->visit(*this);
   }
   ~Surroundings() override { restore(true); }
@@ -27,7 +46,7 @@ class Surroundings final : public Visitor<double> {
   std::string drawn_from() const;
 
  protected:
-  void on_buffer(const std::string&, Array<double>& b) override { buffers_.emplace_back(&b, b); }
+  void on_buffer(const std::string&, Array<T>& b) override { buffers_.emplace_back(&b, b); }
   void on_generator(const std::string& path, Rng& g) override { generators_.push_back({path, &g, g.state()}); }
 
  private:
@@ -36,7 +55,7 @@ class Surroundings final : public Visitor<double> {
     Rng* now;
     Rng::State before;
   };
-  std::vector<std::pair<Array<double>*, Array<double>>> buffers_;
+  std::vector<std::pair<Array<T>*, Array<T>>> buffers_;
   std::vector<Generator> generators_;
 };
 
@@ -65,10 +84,15 @@ struct CheckTarget {
   bool reached = true;  // some output's graph leads to it
 };
 
-/// A slope, and how far rounding of the values may have moved it.
-struct Difference {
-  double slope;
-  double noise;
+/// The slope of sum(cotangent * output) along one entry.
+struct Slope {
+  double value;
+  double noise;       // how far rounding of the output may have moved it
+  double spread;      // by how much the last step of an extrapolation moved it
+  double low, high;   // between these lie the slopes on both sides, output by output
+  double side_noise;  // how far rounding may have moved high - low
+  double doubt() const { return noise + spread; }
+  double bend() const { return high - low; }
 };
 
 /// Thrown by a run whose gradient could not be taken; the message goes into the report.
@@ -79,8 +103,8 @@ struct NoGradient {
 /// The function that is checked: f, or for second order its gradients, as a function of all targets.
 class Runs {
  public:
-  Runs(int order, Module<double>* module, const CheckedFunction& f, const GradcheckInputs& inputs,
-       const GradcheckOptions& options);
+  Runs(int order, Module<double>* module, const CheckedFunction<double>& f, const GradcheckInputs& inputs,
+       const GradcheckOptions& options, const Precision& precision);
 
   /// One run on the numbers the targets hold now.
   std::vector<Variable<double>> outputs();
@@ -93,12 +117,13 @@ class Runs {
 
   /// The outputs with one entry of target t set to x.
   std::vector<Array<double>> at(std::size_t t, Nudge& nudge, double x);
-  /// Slope of sum(cotangent * output) between two values of an entry.
-  Difference slope(std::size_t t, Nudge& nudge, double low, double high);
-  /// Central difference with step h; of fourth order from steps h and 2 h.
-  Difference central(std::size_t t, std::size_t i, double h);
-  Difference fourth_order(std::size_t t, std::size_t i, double h);
+  /// Central difference of step h, and the differences to both sides.
+  Slope central(std::size_t t, std::size_t i, double h);
+  /// Richardson's extrapolation of central differences of steps h, 2 h, 4 h, ...: of order 2 * levels.
+  Slope slope(std::size_t t, std::size_t i, double h, int levels);
   double step(std::size_t t, std::size_t i) const;
+  /// x as the function can see it.
+  double seen(double x) const { return precision_.narrow ? static_cast<double>(static_cast<float>(x)) : x; }
 
   std::vector<CheckTarget>& targets() { return targets_; }
   const std::vector<Array<double>>& base() const { return base_; }
@@ -110,9 +135,10 @@ class Runs {
   std::vector<Variable<double>> first_gradients(const Variable<double>& y, bool create_graph);
 
   const int order_;
-  const CheckedFunction& f_;
+  const CheckedFunction<double>& f_;
   const GradcheckOptions& options_;
-  Surroundings surroundings_;
+  const Precision& precision_;
+  Surroundings<double> surroundings_;
   std::vector<Variable<double>> inputs_;
   std::vector<CheckTarget> targets_;
   Variable<double> cotangent_;  // of f, second order only

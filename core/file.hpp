@@ -33,7 +33,9 @@ class InputFile final : public ByteSource {
   /// Goes to a byte counted from the start; throws FileError past the end.
   void seek(std::uint64_t position);
 
+  /// What opens messages.
   const std::string& who() const noexcept { return who_; }
+  /// The path as it was given.
   const std::string& path() const noexcept { return path_; }
 
  private:
@@ -55,12 +57,15 @@ class InputFile final : public ByteSource {
 /// function throws FileError, naming path and reason.
 class OutputFile {
  public:
+  /// Opens "path.tmp"; waits while another writer has it.
   OutputFile(std::string who, const std::string& path);
   ~OutputFile();
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
 
+  /// Appends `count` bytes.
   void write(const void* from, std::size_t count);
+  /// Puts the file in its place; nothing may be written afterwards.
   void commit();
 
  private:

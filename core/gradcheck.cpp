@@ -4,16 +4,18 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <sstream>
 
 #include "diagnosis.hpp"
-#include "differences.hpp"
+#include "verdict.hpp"
 
 namespace xgrad {
 
 namespace {
 
-using detail::Difference;
 using detail::index_of;
+using detail::Point;
+using detail::Verdict;
 
 std::string number(double x) {
   std::ostringstream out;
@@ -22,17 +24,40 @@ std::string number(double x) {
   return out.str();
 }
 
+/// "5%", "1e-4"
+std::string share(double part) {
+  return part > 1e-3 ? number(100 * part) + '%' : "1e-" + std::to_string(std::lround(-std::log10(part)));
+}
+
+std::string entries(std::size_t n) { return std::to_string(n) + (n == 1 ? " entry" : " entries"); }
+
 class Checker {
  public:
-  Checker(int order, Module<double>* module, const detail::CheckedFunction& f, const GradcheckInputs& inputs,
-          const GradcheckOptions& options)
-      : options_(options), runs_(order, module, f, inputs, options) {
+  Checker(int order, Module<double>* module, const detail::CheckedFunction<double>& f, const GradcheckInputs& inputs,
+          const GradcheckOptions& options, detail::Arithmetic arithmetic)
+      : options_(options),
+        precision_(detail::precision(options, arithmetic)),
+        runs_(order, module, f, inputs, options, precision_) {
     report_.order = order;
     report_.seed = options.seed;
+    report_.step = precision_.step;
+    report_.rtol = precision_.rtol;
+    report_.atol = precision_.atol;
     for (const auto& target : runs_.targets()) {
-      report_.inputs.emplace_back();
-      report_.inputs.back().name = target.name;
+      const auto nothing = full<double>(target.leaf.shape(), std::numeric_limits<double>::quiet_NaN());
+      report_.inputs.push_back({target.name, 0, 0, nothing, nothing});
+      suspects_.push_back({suspects_.size(), true, sample(target.leaf.size()), 0, {}, {}});
     }
+    if (arithmetic != detail::Arithmetic::in_double)
+      report_.notes.push_back(
+          std::string(arithmetic == detail::Arithmetic::in_float ? "float, by differences of float values"
+                                                                 : "float gradients, by differences in double") +
+          ": tolerances are widened to rtol " + number(precision_.rtol) + "; finds errors of " +
+          share(precision_.finds) + " in entries above " + share(precision_.floor) + " of their input's largest");
+    else if (inputs.any_float())
+      report_.notes.push_back(
+          "a function that takes double is checked in double, though inputs were float; gradcheck<float>(f, inputs) "
+          "checks its float gradients");
   }
 
   GradcheckReport run() {
@@ -56,15 +81,27 @@ class Checker {
     }
     if (problem(runs_.compare_with_plain_pass())) return;
     for (std::size_t t = 0; t < report_.inputs.size(); ++t) compare(t);
+    note_kinks(false, "at a kink: the gradient lies between the slopes on both sides, in ");
+    note_kinks(true, "a kink or sharp bend within the step, closer differences agree, in ");
     if (hidden_ > 0)
-      report_.notes.push_back("rounding of the large output hides relative errors of 1e-4 in " +
-                              std::to_string(hidden_) + (hidden_ == 1 ? " entry" : " entries"));
+      report_.notes.push_back("rounding of the large output hides relative errors of " + share(precision_.finds) +
+                              " in " + entries(hidden_));
     if (report_.worst) diagnose();
   }
 
   bool problem(std::string text) {
     report_.problem = std::move(text);
     return !report_.problem.empty();
+  }
+
+  /// The entries to compare, of n: all, or max_entries of them.
+  std::vector<std::size_t> sample(std::size_t n) const {
+    const bool all = options_.max_entries == 0 || options_.max_entries >= n;
+    std::vector<std::size_t> chosen(all ? n : options_.max_entries);
+    const Index order = all ? arange<std::int64_t>(static_cast<std::int64_t>(n)) : Rng(options_.seed).permutation(n);
+    for (std::size_t k = 0; k < chosen.size(); ++k) chosen[k] = static_cast<std::size_t>(order.data()[k]);
+    std::sort(chosen.begin(), chosen.end());
+    return chosen;
   }
 
   /// Looks for outputs that differ between two runs, or are not finite.
@@ -94,56 +131,63 @@ class Checker {
 
   void compare(std::size_t t) {
     GradcheckInput& input = report_.inputs[t];
-    input.numeric = empty<double>(input.analytic.shape());
-    for (std::size_t i = 0; i < input.analytic.size(); ++i) {
+    double largest = 0;
+    for (const double a : input.analytic)
+      if (std::isfinite(a)) largest = std::max(largest, std::abs(a));
+    for (const std::size_t i : suspects_[t].entries) {
       const double a = input.analytic.data()[i];
-      const Difference d = measure(t, i, a);
-      input.numeric.data()[i] = d.slope;
-      const double apart = std::abs(a - d.slope);
-      const double allowed = options_.atol + options_.rtol * std::max(std::abs(a), std::abs(d.slope)) + d.noise;
-      if (apart <= allowed && std::isfinite(allowed)) continue;
+      const Verdict v = judge(runs_, precision_, t, i, a, largest);
+      input.numeric.data()[i] = v.numeric;
+      suspects_[t].doubt = std::max(suspects_[t].doubt, v.doubt);
+      ++input.checked;
+      hidden_ += v.hidden;
+      const Shape index = index_of(i, input.analytic.shape());
+      if (v.right) {
+        if (v.point != Point::smooth)
+          report_.kinks.push_back({input.name, index, a, v.low, v.high, v.point == Point::beside_kink});
+        continue;
+      }
       ++input.wrong;
-      const double excess = std::isfinite(apart) ? apart / allowed : std::numeric_limits<double>::infinity();
+      const double apart = std::abs(a - v.numeric);
+      const double excess = std::isfinite(apart) ? apart / v.allowed : std::numeric_limits<double>::infinity();
       if (report_.worst && excess <= worst_excess_) continue;
       worst_excess_ = excess;
-      worst_target_ = t;
-      worst_entry_ = i;
-      report_.worst = GradcheckEntry{input.name, index_of(i, input.analytic.shape()), a, d.slope, allowed};
+      worst_ = v;
+      report_.worst = GradcheckEntry{input.name, index, a, v.numeric, v.allowed};
     }
   }
 
-  /// The numeric gradient of an entry, with wider steps where the output is so large that its rounding would hide a
-  /// fault.
-  Difference measure(std::size_t t, std::size_t i, double analytic) {
-    const auto blurred = [&](const Difference& d, double part) {
-      return d.noise > std::max(options_.atol, part * std::max(std::abs(analytic), std::abs(d.slope)));
-    };
-    double h = runs_.step(t, i);
-    Difference d = runs_.central(t, i, h);
-    for (int widening = 0; widening < 3 && blurred(d, 1e-5); ++widening) {
-      const Difference wide = runs_.fourth_order(t, i, h *= 10);
-      if (!std::isfinite(wide.slope)) break;  // left the domain of f
-      d = wide;
-    }
-    if (blurred(d, 1e-4)) ++hidden_;
-    return d;
+  /// A note of the entries that passed at (or beside) a kink: how many, and the first three.
+  void note_kinks(bool beside, const char* what) {
+    std::string places;
+    std::size_t n = 0;
+    for (const GradcheckKink& kink : report_.kinks)
+      if (kink.beside == beside && ++n <= 3)
+        places += (n > 1 ? ", " : "") + kink.input + " at " + to_string(kink.index);
+    if (n > 0) report_.notes.push_back(what + entries(n) + " (" + places + (n > 3 ? ", ..." : "") + ")");
   }
 
   // Further runs, only where something disagrees, to name the fault.
   void diagnose() {
-    const std::string kink = find_kink();
-    if (!kink.empty()) {
-      report_.hints.push_back(kink);
+    const std::string where = report_.worst->input + " at " + to_string(report_.worst->index) + ": ";
+    if (worst_.point == Point::jump || worst_.point == Point::vertical) {
+      report_.hints.push_back(where +
+                              (worst_.point == Point::jump ? "a jump: the value is not continuous here"
+                                                           : "a vertical tangent: the slope grows without bound here") +
+                              ", so there is no gradient; check at another point");
       return;
     }
+    if (worst_.point == Point::kink)
+      report_.hints.push_back(where + "a kink, and the gradient lies outside the slopes on both sides, " +
+                              number(worst_.low) + " and " + number(worst_.high));
     std::vector<detail::Suspect> suspects;
-    for (std::size_t t = 0; t < report_.inputs.size(); ++t) {
-      if (report_.inputs[t].wrong == 0) continue;
-      detail::Suspect suspect{t, runs_.targets()[t].reached, {}, {}};
-      if (report_.order == 1 && report_.inputs[t].analytic.size() <= 4096) split(suspect);
+    for (detail::Suspect& suspect : suspects_) {
+      if (report_.inputs[suspect.input].wrong == 0) continue;
+      suspect.reached = runs_.targets()[suspect.input].reached;
+      if (report_.order == 1 && suspect.entries.size() <= 4096) split(suspect);
       suspects.push_back(std::move(suspect));
     }
-    report_.hints = detail::hints(report_, suspects, runs_.base(), options_.atol);
+    for (auto& hint : detail::hints(report_, suspects, runs_.base())) report_.hints.push_back(std::move(hint));
   }
 
   /// The numeric gradient by parts of the output, and for a cotangent of ones.
@@ -151,13 +195,15 @@ class Checker {
     const std::size_t t = suspect.input;
     const Array<double>&c = runs_.cotangents()[0], &like = report_.inputs[t].analytic;
     const Shape& shape = c.shape();
-    suspect.of_ones = zeros<double>(like.shape());
+    Array<double> nothing = full<double>(like.shape(), std::numeric_limits<double>::quiet_NaN());
+    for (const std::size_t i : suspect.entries) nothing.data()[i] = 0;
+    suspect.of_ones = nothing;
     suspect.parts.resize(shape.size());
     for (std::size_t axis = 0; axis < shape.size(); ++axis)
-      suspect.parts[axis].assign(std::min<std::size_t>(shape[axis], 64), zeros<double>(like.shape()));
-    for (std::size_t i = 0; i < like.size(); ++i) {
+      suspect.parts[axis].assign(std::min<std::size_t>(shape[axis], 64), nothing);
+    for (const std::size_t i : suspect.entries) {
       detail::Nudge nudge(runs_.targets()[t].leaf, i);
-      const double h = runs_.step(t, i), high = nudge.before() + h, low = nudge.before() - h;
+      const double x = nudge.before(), h = runs_.step(t, i), high = runs_.seen(x + h), low = runs_.seen(x - h);
       const auto up = runs_.at(t, nudge, high), down = runs_.at(t, nudge, low);
       for (std::size_t j = 0; j < c.size(); ++j) {
         const double slope = (up[0].data()[j] - down[0].data()[j]) / (high - low);
@@ -171,35 +217,13 @@ class Checker {
     }
   }
 
-  /// Looks at both sides of the worst entry: at a kink the slopes differ however small the step.
-  std::string find_kink() {
-    const GradcheckEntry& worst = *report_.worst;
-    if (!std::isfinite(worst.analytic) || !std::isfinite(worst.numeric)) return "";
-    const std::size_t t = worst_target_;
-    detail::Nudge nudge(runs_.targets()[t].leaf, worst_entry_);
-    const double x = nudge.before(), h = runs_.step(t, worst_entry_);
-    const auto sides = [&](double width) {
-      return std::pair(runs_.slope(t, nudge, x - width, x).slope, runs_.slope(t, nudge, x, x + width).slope);
-    };
-    const auto [left, right] = sides(h);
-    const double jump = std::abs(right - left), size = std::max(std::abs(left), std::abs(right));
-    if (!(jump > 1e-2 * size && jump > 100 * worst.allowed)) return "";
-    const auto [close_left, close_right] = sides(h / 100);
-    const std::string where = worst.input + " at " + to_string(worst.index) + ": ";
-    if (std::abs(close_right - close_left) > 0.5 * jump)
-      return where + "a kink: the slope is " + number(left) + " to the left and " + number(right) +
-             " to the right; check at another point";
-    if (std::abs((close_left + close_right) / 2 - worst.analytic) <= 1e-2 * size)
-      return where + "a kink or sharp bend within the step " + number(h) +
-             " (closer differences agree); check at another point or with a smaller options.step";
-    return "";
-  }
-
   const GradcheckOptions& options_;
+  const detail::Precision precision_;
   detail::Runs runs_;
   GradcheckReport report_;
+  std::vector<detail::Suspect> suspects_;  // one per input
+  Verdict worst_{};
   double worst_excess_ = 0;
-  std::size_t worst_target_ = 0, worst_entry_ = 0;
   std::size_t hidden_ = 0;
 };
 
@@ -207,71 +231,11 @@ class Checker {
 
 namespace detail {
 
-void check_arity(std::size_t takes, std::size_t given) {
-  if (takes != given)
-    fail<std::invalid_argument>("gradcheck", "the function takes ", takes, takes == 1 ? " input" : " inputs",
-                                " but got ", given);
-}
-
-GradcheckReport run_gradcheck(int order, Module<double>* module, const CheckedFunction& f,
-                              const GradcheckInputs& inputs, const GradcheckOptions& options) {
-  return Checker(order, module, f, inputs, options).run();
+GradcheckReport run_gradcheck(int order, Module<double>* module, const CheckedFunction<double>& f,
+                              const GradcheckInputs& inputs, const GradcheckOptions& options, Arithmetic arithmetic) {
+  return Checker(order, module, f, inputs, options, arithmetic).run();
 }
 
 }  // namespace detail
-
-std::size_t GradcheckReport::checked() const {
-  if (!problem.empty()) return 0;
-  std::size_t n = 0;
-  for (const auto& input : inputs) n += input.numeric.size();
-  return n;
-}
-
-std::size_t GradcheckReport::wrong() const {
-  std::size_t n = 0;
-  for (const auto& input : inputs) n += input.wrong;
-  return n;
-}
-
-std::string GradcheckReport::text() const {
-  std::ostringstream out;
-  out.precision(9);
-  const auto count = [](std::size_t n, const char* one, const char* many) {
-    return std::to_string(n) + ' ' + (n == 1 ? one : many);
-  };
-  out << (order == 2 ? "gradgradcheck (second order) " : "gradcheck ") << (ok() ? "passed: " : "failed: ");
-  if (!problem.empty()) {
-    out << problem << '\n';
-    return out.str();
-  }
-  if (ok()) {
-    out << count(checked(), "entry", "entries") << " of " << count(inputs.size(), "input", "inputs") << " checked\n";
-  } else {
-    out << wrong() << " of " << count(checked(), "entry", "entries") << " disagree\n";
-    std::size_t agreeing = 0;
-    for (const GradcheckInput& input : inputs)
-      if (input.wrong > 0)
-        out << "  " << input.name << ", shape " << to_string(input.analytic.shape()) << ": " << input.wrong << " of "
-            << input.analytic.size() << " disagree\n";
-      else ++agreeing;
-    if (agreeing > 0) out << "  " << count(agreeing, "other input agrees\n", "other inputs agree\n");
-    out << "worst: " << worst->input << " at " << to_string(worst->index) << ": analytic " << worst->analytic
-        << ", numeric " << worst->numeric;
-    out.precision(2);
-    out << " (apart by " << std::abs(worst->analytic - worst->numeric) << ", allowed " << worst->allowed << ")\n";
-    for (const std::string& hint : hints) out << "hint: " << hint << '\n';
-    out << "cotangent from seed " << seed;
-    if (cotangents.size() == 1 && cotangents[0].size() <= 12) {
-      std::string numbers = to_string(cotangents[0], 4);
-      numbers.erase(std::remove(numbers.begin(), numbers.end(), '\n'), numbers.end());
-      out << ": " << numbers;
-    }
-    out << '\n';
-  }
-  for (const std::string& note : notes) out << "note: " << note << '\n';
-  return out.str();
-}
-
-std::ostream& operator<<(std::ostream& out, const GradcheckReport& report) { return out << report.text(); }
 
 }  // namespace xgrad

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdio>
 #include <limits>
 #include <type_traits>
 // The cblas declarations that come with xtensor-blas, called directly: cxxblas::gemm turns into a plain loop, silently
@@ -12,7 +13,10 @@
 
 #include "product.hpp"
 
-extern "C" int openblas_get_parallel(void);
+extern "C" {
+int openblas_get_parallel(void);
+int openblas_get_num_threads(void);
+}
 
 namespace xgrad {
 namespace {
@@ -60,6 +64,22 @@ void scale(std::size_t m, std::size_t n, T beta, T* c, std::size_t ldc) {
 }
 
 std::atomic<bool> use_onednn{detail::onednn_here()};
+
+// True when several of our threads may call OpenBLAS at once: not when it runs threads of its own, of which it tells
+// the user once, since nothing else would say why every step takes several times as long.
+bool may_split() {
+  static const bool may = [] {
+    if (openblas_get_parallel() != 1 || openblas_get_num_threads() == 1) return true;
+    if (omp_get_max_threads() > 1)
+      std::fputs(
+          "xgrad: this program runs a pthread build of OpenBLAS, whose threads and xgrad's get in each other's way; a "
+          "training step can take several times as long. Install libopenblas-openmp-dev and build again, or set "
+          "OPENBLAS_NUM_THREADS=1 (xgrad then divides large products itself).\n",
+          stderr);
+    return false;
+  }();
+  return may;
+}
 
 // The product on one thread, or on as many as OpenBLAS takes.
 template <class T>
@@ -215,10 +235,8 @@ void gemm(bool transpose_a, bool transpose_b, std::size_t m, std::size_t n, std:
   if (largest > static_cast<std::size_t>(limit))
     fail<ShapeError>("gemm", "sizes and leading dimensions must be at most ", limit, " but got ", largest,
                      "; split the product");
-  // With its own threads OpenBLAS must not be called from several of ours.
-  static const bool splits = openblas_get_parallel() != 1;
   const int threads = omp_in_parallel() ? 1 : omp_get_max_threads();
-  if (splits && threads > 1 && work >= kOneThread) return split_product(product, threads);
+  if (may_split() && threads > 1 && work >= kOneThread) return split_product(product, threads);
   const OneThread guard(work < kOneThread);
   library_product(product);
 }

@@ -7,6 +7,7 @@
 
 // A namespace of its own: argument lookup on an xtensor expression visits the namespace of the
 // allocator, and must not find all of xgrad there.
+/// Memory for arrays and graph nodes.
 namespace xgrad::memory {
 
 /// Returns a block of at least `bytes` bytes, aligned to 64; reuses a freed block of the same size class.
@@ -30,6 +31,8 @@ std::uint64_t system_allocations() noexcept;
 /// A standard allocator on `allocate`/`deallocate`.
 template <class T>
 struct Allocator {
+  /// What the standard library asks of an allocator; all allocators are equal, whatever their type.
+  /// @{
   using value_type = T;
   Allocator() noexcept = default;
   template <class U>
@@ -47,6 +50,7 @@ struct Allocator {
   bool operator!=(const Allocator<U>&) const noexcept {
     return false;
   }
+  /// @}
 };
 
 }  // namespace xgrad::memory

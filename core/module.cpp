@@ -1,9 +1,9 @@
 #include "module.hpp"
 
-#include <algorithm>
-#include <iomanip>
 #include <map>
 #include <set>
+
+#include "aligned_inline.hpp"
 
 namespace xgrad {
 
@@ -110,33 +110,46 @@ void Module<T>::freeze(bool on) {
   for (const auto& [path, p] : Members<T>(*this).parameters) p->set_requires_grad(!on);
 }
 
+namespace {
+
+/// The rows of a summary, in the order of `visit`.
+template <class T>
+struct Summary final : Visitor<T> {
+  explicit Summary(Module<T>& root) { root.visit(*this); }
+
+  void on_module(const std::string& path, Module<T>& m) override {
+    rows.push_back({path, m.name(), "", std::to_string(m.count(true)), m.is_training() ? "" : "evaluation mode"});
+  }
+  void on_parameter(const std::string& path, Variable<T>& p) override {
+    const auto [before, is_new] = seen.emplace(p.shared_value().get(), path);
+    rows.push_back({path, "", to_string(p.shape()), is_new ? std::to_string(p.size()) : "",
+                    is_new ? p.requires_grad() ? "" : "frozen" : "is " + before->second});
+    if (is_new && p.has_grad()) gradients += p.size();
+  }
+  void on_buffer(const std::string& path, Array<T>& b) override {
+    rows.push_back({path, "", to_string(b.shape()), std::to_string(b.size()), "buffer"});
+    buffers += b.size();
+  }
+  void on_generator(const std::string& path, Rng&) override { rows.push_back({path, "Rng"}); }
+
+  std::vector<std::vector<std::string>> rows{{"name", "type", "shape", "count"}};
+  std::size_t buffers = 0, gradients = 0;
+  std::map<const void*, std::string> seen;
+};
+
+}  // namespace
+
 template <class T>
 std::string Module<T>::summary() {
-  const Members<T> members(*this);
-  struct Row {
-    std::string name, shape, count;
-  };
-  std::vector<Row> rows;
-  for (const auto& [path, p] : members.parameters)
-    rows.push_back({path, to_string(p->shape()), std::to_string(p->size()) + (p->requires_grad() ? "" : "  frozen")});
-  for (const auto& [path, b] : members.buffers)
-    rows.push_back({path, to_string(b->shape()), std::to_string(b->size()) + "  buffer"});
-  std::size_t name_width = 4, shape_width = 5;
-  for (const Row& row : rows) {
-    name_width = std::max(name_width, row.name.size());
-    shape_width = std::max(shape_width, row.shape.size());
-  }
-  std::ostringstream out;
-  const auto line = [&](const Row& row) {
-    out << std::left << std::setw(static_cast<int>(name_width + 2)) << row.name
-        << std::setw(static_cast<int>(shape_width + 2)) << row.shape << row.count << '\n';
-  };
-  out << name() << '\n';
-  line({"name", "shape", "count"});
-  for (const Row& row : rows) line(row);
   const std::size_t all = count(true), trained = count();
-  out << "parameters: " << all << " (" << all * sizeof(T) << " bytes)";
+  const Summary<T> found(*this);
+  std::ostringstream out;
+  const auto numbers = [&](const char* what, std::size_t n) { out << what << n << " (" << n * sizeof(T) << " bytes)"; };
+  out << name() << (training_ ? "\n" : ", evaluation mode\n") << detail::aligned(found.rows);
+  numbers("parameters: ", all);
   if (trained != all) out << ", of which trainable: " << trained;
+  if (found.gradients > 0) numbers("; gradients: ", found.gradients);
+  if (found.buffers > 0) numbers("; buffers: ", found.buffers);
   out << '\n';
   return out.str();
 }

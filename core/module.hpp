@@ -54,10 +54,14 @@ class Visitor {
   }
 
  protected:
+  /// Called for each member in turn, with its dotted name; each does nothing unless overridden. Sub-modules are visited
+  /// whether or not `on_module` is overridden.
+  /// @{
   virtual void on_module(const std::string& /*path*/, Module<T>& /*module*/) {}
   virtual void on_parameter(const std::string& /*path*/, Variable<T>& /*parameter*/) {}
   virtual void on_buffer(const std::string& /*path*/, Array<T>& /*buffer*/) {}
   virtual void on_generator(const std::string& /*path*/, Rng& /*generator*/) {}
+  /// @}
 
  private:
   std::string path(const std::string& name) const { return prefix_.empty() ? name : prefix_ + "." + name; }
@@ -70,11 +74,15 @@ class Visitor {
 template <class T>
 class Module {
  public:
+  /// A new module is in training mode.
   Module() = default;
   Module(const Module&) = delete;
   Module& operator=(const Module&) = delete;
+  /// Moves keep handles to parameters, such as an optimizer's, valid.
+  /// @{
   Module(Module&&) noexcept = default;
   Module& operator=(Module&&) noexcept = default;
+  /// @}
   virtual ~Module() = default;
 
   /// Names every member that holds parameters, buffers, generators or sub-modules, in a fixed order.
@@ -87,15 +95,18 @@ class Module {
   /// appears once, under its first name. Throws std::invalid_argument when two members have one name and
   /// GraphError when a parameter is the result of an op; so does everything below that looks at members.
   std::vector<std::pair<std::string, Variable<T>>> named_parameters();
+  /// The same without names, as optimizers take them.
   std::vector<Variable<T>> parameters();
 
   /// Number of trainable numbers (frozen parameters not counted), or of all with `frozen_too`.
   std::size_t count(bool frozen_too = false);
 
   /// Switches this module and all below it to training or evaluation behaviour (dropout). Does not touch
-  /// requires_grad. A new module is in training mode.
+  /// requires_grad.
   void train(bool on = true);
+  /// `train(false)`.
   void eval() { train(false); }
+  /// True in training mode.
   bool is_training() const noexcept { return training_; }
 
   /// Drops the gradients of all parameters.
@@ -104,7 +115,9 @@ class Module {
   /// Stops (or resumes) gradients for all parameters: `model.embedding.freeze()`.
   void freeze(bool on = true);
 
-  /// A table of parameters and buffers with shapes and counts, and totals.
+  /// A table of all members in the order of `visit`: sub-modules with their type (`name()`) and how many numbers their
+  /// parameters hold; parameters and buffers with their shapes, frozen and tied ones marked; generators. Then the
+  /// totals, a tied parameter counted once, and the memory of parameters, gradients and buffers.
   std::string summary();
 
  private:
@@ -119,6 +132,7 @@ class Module {
 template <class T>
 class EvalScope {
  public:
+  /// Switches the module and all below it to evaluation mode.
   explicit EvalScope(Module<T>& module);
   ~EvalScope();
   EvalScope(const EvalScope&) = delete;

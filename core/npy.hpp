@@ -22,9 +22,11 @@ Array<T> load_npy(const std::string& path);
 
 /// Writes a .npy file (version 1, row-major, f4, f8 or i8), replacing the file as a whole or not at all. Throws
 /// FileError when it cannot be written.
+/// @{
 void save_npy(const std::string& path, const Array<float>& a);
 void save_npy(const std::string& path, const Array<double>& a);
 void save_npy(const std::string& path, const Index& a);
+/// @}
 
 /// A .npz file open for reading: the list of its arrays is checked at once, numbers are read when asked for.
 ///
@@ -39,8 +41,11 @@ class NpzFile {
   /// that NumPy does not use (encryption, several disks, 4 GiB and more).
   explicit NpzFile(const std::string& path);
   ~NpzFile();
+  /// Moves the open file; what is left may only be assigned to or destroyed.
+  /// @{
   NpzFile(NpzFile&&) noexcept;
   NpzFile& operator=(NpzFile&&) noexcept;
+  /// @}
 
   /// The names of the arrays, in the order of the file.
   const std::vector<std::string>& names() const noexcept;

@@ -8,10 +8,13 @@
 
 namespace xgrad {
 
+/// The types of numbers in .npy and safetensors files: boolean (one byte), unsigned and signed integers, and floats of
+/// so many bits (bf16: bfloat16).
 enum class NumberType { boolean, u8, i8, u16, i16, u32, i32, u64, i64, f16, bf16, f32, f64 };
 
 /// Bytes of one number.
 std::size_t size_of(NumberType type) noexcept;
+/// True for f16, bf16, f32 and f64.
 bool is_floating(NumberType type) noexcept;
 /// Its name in safetensors files: "F32".
 std::string to_string(NumberType type);
@@ -19,6 +22,8 @@ std::string to_string(NumberType type);
 /// A named array on its way to a file: any Array<float>, Array<double> or Index. It holds a pointer, so the array must
 /// outlive it.
 struct NamedArray {
+  /// Refers to the numbers of an array.
+  /// @{
   NamedArray(std::string name_, const Array<float>& a)
       : name(std::move(name_)), type(NumberType::f32), shape(a.shape()), data(a.data()) {}
   NamedArray(std::string name_, const Array<double>& a)
@@ -28,13 +33,15 @@ struct NamedArray {
 
   template <class T>
   explicit NamedArray(const std::pair<std::string, Array<T>>& entry) : NamedArray(entry.first, entry.second) {}
+  /// @}
 
+  /// What the numbers take in a file.
   std::size_t bytes() const { return element_count(shape) * size_of(type); }
 
-  std::string name;
-  NumberType type;
-  Shape shape;
-  const void* data;
+  std::string name;  ///< In the file.
+  NumberType type;   ///< f32, f64 or i64.
+  Shape shape;       ///< Of the array.
+  const void* data;  ///< Its numbers, row-major.
 };
 
 namespace detail {

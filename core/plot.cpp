@@ -31,19 +31,22 @@ std::string point_lines(const Series& s) {
 
 std::string script(const std::string& path, const std::vector<Panel>& panels) {
   const auto quote = [](const std::string& text) { return quoted(text, "''"); };
-  std::string result = "set terminal pngcairo size " + std::to_string(700 * panels.size()) + ",500\nset output " +
-                       quote(path) + "\nset multiplot layout 1," + std::to_string(panels.size()) + "\nset key top\n";
+  // The points stand in named blocks before all else: gnuplot 6 warns of every inline one among several panels.
+  std::string blocks, plots;
+  int block = 0;
   for (const Panel& panel : panels) {
-    std::string plots, points;
+    std::string plot;
     for (const Series& s : panel.series) {
       const std::string text = point_lines(s);
       if (text.empty()) continue;  // gnuplot takes that for an error
-      plots += (plots.empty() ? "plot" : ",") + std::string(" '-' with ") + s.style + " title " + quote(s.title);
-      points += text + "e\n";
+      const std::string name = "$points" + std::to_string(++block);
+      blocks += name + " << END\n" + text + "END\n";
+      plot += (plot.empty() ? "plot " : ", ") + name + " with " + s.style + " title " + quote(s.title);
     }
-    result += "set title " + quote(panel.title) + "\n" + panel.commands + "\n" + plots + "\n" + points;
+    plots += "set title " + quote(panel.title) + "\n" + panel.commands + "\n" + plot + "\n";
   }
-  return result;
+  return blocks + "set terminal pngcairo size " + std::to_string(700 * panels.size()) + ",500\nset output " +
+         quote(path) + "\nset multiplot layout 1," + std::to_string(panels.size()) + "\nset key top\n" + plots;
 }
 
 /// Leaves the script in a file for gnuplot: if that dies, a pipe to it would end this program as well.

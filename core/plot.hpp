@@ -7,17 +7,19 @@
 
 namespace xgrad {
 
-/// A series of points: a title, gnuplot's style ("points pt 7 ps 0.3", "lines lw 2") and the numbers. Points that are
-/// not finite are left out.
+/// A series of points.
 struct Series {
-  std::string title, style;
-  std::vector<double> x, y;
+  std::string title;      ///< In the legend.
+  std::string style;      ///< gnuplot's: "points pt 7 ps 0.3", "lines lw 2".
+  std::vector<double> x;  ///< Points that are not finite are left out.
+  std::vector<double> y;  ///< As many as x.
 };
 
-/// A diagram: its title, further gnuplot commands such as "set logscale y", and what it shows.
+/// A diagram.
 struct Panel {
-  std::string title, commands;
-  std::vector<Series> series;
+  std::string title;           ///< Above it.
+  std::string commands;        ///< Further gnuplot commands, such as "set logscale y".
+  std::vector<Series> series;  ///< What it shows.
 };
 
 /// Draws the panels side by side into a PNG file, and says in one line where it is, or why there is none: a missing

@@ -36,20 +36,28 @@ constexpr std::array<std::uint32_t, 4> philox(std::array<std::uint32_t, 4> count
 /// permutation steps and single draws one each. Every call starts a new block.
 class Rng {
  public:
+  /// All that a generator is; a checkpoint keeps these three integers.
   struct State {
     std::uint64_t key;       ///< the seed, or what split() derived
     std::uint64_t position;  ///< blocks used so far
     std::uint64_t splits;    ///< children made so far
+    /// Equal states give equal numbers.
+    /// @{
     friend bool operator==(const State& a, const State& b) {
       return a.key == b.key && a.position == b.position && a.splits == b.splits;
     }
     friend bool operator!=(const State& a, const State& b) { return !(a == b); }
+    /// @}
   };
 
+  /// The stream of this seed, from its start.
   explicit Rng(std::uint64_t seed = 0) : state_{seed, 0, 0} {}
 
+  /// Where the stream is, and going on from there.
+  /// @{
   State state() const { return state_; }
   void set_state(State state) { state_ = state; }
+  /// @}
 
   /// An independent stream. Splitting leaves the parent's numbers as they were, and drawing leaves later splits.
   Rng split();

@@ -9,20 +9,25 @@ namespace xgrad {
 /// Which values a node keeps for its derivative; reading one that was not saved throws GraphError.
 class Saves {
  public:
+  /// Bit i < 31 stands for input i, bit 31 for the output; use the names of namespace `saves`.
   constexpr explicit Saves(std::uint32_t bits) : bits_(bits) {}
+  /// True when input i is kept.
   constexpr bool input(std::size_t i) const { return (bits_ >> (i < 30 ? i : 30)) & 1u; }
+  /// True when the output is kept.
   constexpr bool output() const { return bits_ >> 31; }
+  /// Both together: `saves::input(0) | saves::output`.
   friend constexpr Saves operator|(Saves a, Saves b) { return Saves(a.bits_ | b.bits_); }
 
  private:
   std::uint32_t bits_;
 };
 
+/// What `record` keeps, by name.
 namespace saves {
-inline constexpr Saves nothing{0};
-inline constexpr Saves inputs{0x7fffffff};
-inline constexpr Saves output{0x80000000};
-inline constexpr Saves all{0xffffffff};
+inline constexpr Saves nothing{0};          ///< Shapes alone.
+inline constexpr Saves inputs{0x7fffffff};  ///< All inputs.
+inline constexpr Saves output{0x80000000};  ///< The op's value.
+inline constexpr Saves all{0xffffffff};     ///< Inputs and output: the default.
 /// Input i alone. (Inputs from the 31st on are saved together.)
 constexpr Saves input(std::size_t i) { return Saves(std::uint32_t{1} << (i < 30 ? i : 30)); }
 }  // namespace saves
@@ -42,12 +47,15 @@ class BackwardBase {
   }
   /// The shape of input i, kept even when its value is not.
   const Shape& shape(std::size_t i) const { return node_.edges[i].shape; }
+  /// How many inputs the op has.
   std::size_t input_count() const { return node_.edges.size(); }
   /// The gradient of the op's output.
   const G& grad() const { return grad_; }
 
  protected:
   friend class Pass<T, G>;
+
+  /// @cond  For the engine.
   BackwardBase(Pass<T, G>& pass, Node<T>& node, G& grad, const std::ptrdiff_t* slots)
       : pass_(pass), node_(node), grad_(grad), slots_(slots) {}
 
@@ -61,6 +69,7 @@ class BackwardBase {
   Node<T>& node_;
   G& grad_;
   const std::ptrdiff_t* slots_;  // of each input in the pass, -1 where no gradient is wanted
+  /// @endcond
 };
 
 /// The argument `b` of a derivative in an ordinary backward pass: everything is an array. What is added for an input
@@ -74,19 +83,23 @@ class ArrayBackward : public BackwardBase<T, Array<T>> {
   const Array<T>& output() const { return this->saved_output().array; }
 
   /// Adds g to the gradient of input i; throws ShapeError unless g has exactly the shape of input i.
+  /// @{
   void add(std::size_t i, Array<T>&& g);
   void add(std::size_t i, const Array<T>& g);
   template <class E>
   void add(std::size_t i, const xt::xexpression<E>& g) {
     if (this->needs(i)) add(i, from<T>(g.derived_cast()));
   }
+  /// @}
   /// The same, after summing g down over the axes along which input i was broadcast.
+  /// @{
   void add_summed(std::size_t i, Array<T>&& g);
   void add_summed(std::size_t i, const Array<T>& g);
   template <class E>
   void add_summed(std::size_t i, const xt::xexpression<E>& g) {
     if (this->needs(i)) add_summed(i, from<T>(g.derived_cast()));
   }
+  /// @}
   /// Adds g into a region of the gradient of input i, which is zero elsewhere.
   void add_at(std::size_t i, const Slices& region, const Array<T>& g);
   /// Adds rows of g to the rows of the gradient of input i that `rows` names; repeated rows add up.
@@ -101,6 +114,8 @@ class ArrayBackward : public BackwardBase<T, Array<T>> {
 template <class T>
 class GraphBackward : public BackwardBase<T, Variable<T>> {
  public:
+  /// As in ArrayBackward, throwing the same errors.
+  /// @{
   Variable<T> input(std::size_t i) const;
   Variable<T> output() const;
 
@@ -108,6 +123,7 @@ class GraphBackward : public BackwardBase<T, Variable<T>> {
   void add_summed(std::size_t i, const Variable<T>& g);
   void add_at(std::size_t i, const Slices& region, const Variable<T>& g);
   void add_rows(std::size_t i, const Index& rows, const Variable<T>& g);
+  /// @}
 
   /// Differentiates the composed twin of a fused op in its place.
   template <class Twin>
@@ -122,6 +138,8 @@ class GraphBackward : public BackwardBase<T, Variable<T>> {
   std::vector<Variable<T>> open_inputs() const;
   void close_twin(const std::vector<Variable<T>>& inputs, const Variable<T>& output);
 };
+
+class DetectAnomaly;
 
 namespace detail {
 
@@ -193,9 +211,22 @@ class Recording {
   bool before_;
 };
 
+/// A result that is not tracked.
+template <class T>
+Variable<T> constant(Array<T>&& value) {
+  return Variable<T>(Shared<Value<T>>(new Value<T>(std::move(value))), nullptr);
+}
+
 /// True when a node must be made: recording is on and some input is tracked.
 template <class T>
 bool tracks(const char* name, const Inputs<T>& inputs);
+/// The same for an op with that value, at which DetectAnomaly takes a look.
+template <class T>
+bool tracks(const char* name, const Inputs<T>& inputs, const Array<T>& value);
+
+/// The guard that looks at the ops of this thread, or nullptr. `set_watcher` returns the one before.
+const DetectAnomaly* watcher() noexcept;
+const DetectAnomaly* set_watcher(const DetectAnomaly* next) noexcept;
 
 /// Gives a node its edges and saved values, and returns the handle to its result.
 template <class T>
@@ -211,9 +242,10 @@ Variable<T> attach(Shared<Node<T>> node, const Inputs<T>& inputs, Saves keep, Sh
 /// formula serves every order. Inside it only operators are unqualified; functions are written xgrad::f. Capture small
 /// extras and arrays, never the result. A derivative that takes `ArrayBackward<T>&` instead serves first order only.
 /// `name` must outlive the graph: a string literal. Saves inputs and output unless told what to save.
+/// @{
 template <class T, class F>
 Variable<T> record(const char* name, detail::Inputs<T> inputs, Saves keep, Array<T> value, F derivative) {
-  if (!detail::tracks(name, inputs)) return Variable<T>(std::move(value));
+  if (!detail::tracks(name, inputs, value)) return detail::constant(std::move(value));
   Shared<Node<T>> node(new detail::FormulaNode<T, F>(name, std::move(derivative)));
   return detail::attach(std::move(node), inputs, keep,
                         Shared<detail::Value<T>>(new detail::Value<T>(std::move(value))));
@@ -222,13 +254,14 @@ template <class T, class F>
 Variable<T> record(const char* name, detail::Inputs<T> inputs, Array<T> value, F derivative) {
   return record<T>(name, inputs, saves::all, std::move(value), std::move(derivative));
 }
+/// @}
 
 /// A fused op. The ordinary pass runs `kernel`, a lambda on arrays (`auto& b` or `ArrayBackward<T>& b`) that may use
 /// plain loops and captured extras; a recorded pass differentiates `twin(inputs)`, the plain composition of ops with
 /// the same value, given the inputs as std::vector<Variable<T>>. Inputs must be among what is saved.
 template <class T, class Kernel, class Twin>
 Variable<T> record(const char* name, detail::Inputs<T> inputs, Saves keep, Array<T> value, Kernel kernel, Twin twin) {
-  if (!detail::tracks(name, inputs)) return Variable<T>(std::move(value));
+  if (!detail::tracks(name, inputs, value)) return detail::constant(std::move(value));
   Shared<Node<T>> node(new detail::FusedNode<T, Kernel, Twin>(name, std::move(kernel), std::move(twin)));
   return detail::attach(std::move(node), inputs, keep,
                         Shared<detail::Value<T>>(new detail::Value<T>(std::move(value))));
@@ -237,13 +270,12 @@ Variable<T> record(const char* name, detail::Inputs<T> inputs, Saves keep, Array
 /// An op without a derivative: throws GraphError when an input is tracked, since the gradient would silently stop here.
 template <class T>
 Variable<T> record(const char* name, detail::Inputs<T> inputs, Array<T> value) {
-  std::size_t i = 0;
-  for (const Variable<T>& x : inputs) {
-    if (detail::tracks(name, detail::Inputs<T>{x}))
-      fail<GraphError>(name, "has no derivative but input ", i, " requires a gradient; pass detach() of it");
-    ++i;
+  if (detail::tracks(name, inputs, value)) {
+    std::size_t i = 0;
+    while (!inputs.begin()[i].requires_grad()) ++i;
+    fail<GraphError>(name, "has no derivative but input ", i, " requires a gradient; pass detach() of it");
   }
-  return Variable<T>(std::move(value));
+  return detail::constant(std::move(value));
 }
 
 }  // namespace xgrad

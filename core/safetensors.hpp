@@ -11,6 +11,7 @@
 
 namespace xgrad {
 
+/// The strings that a file holds beside its tensors, by name.
 using Metadata = std::map<std::string, std::string>;
 
 /// A safetensors file open for reading: its header is checked at once, numbers are read when asked for.
@@ -26,10 +27,11 @@ class SafetensorsFile {
  public:
   /// One tensor, as the header describes it.
   struct Entry {
-    std::string name;
-    NumberType type;
-    Shape shape;
-    std::uint64_t begin, end;  ///< bytes, counted from the end of the header
+    std::string name;     ///< Its key in the header.
+    NumberType type;      ///< As it is stored.
+    Shape shape;          ///< Empty for one number.
+    std::uint64_t begin;  ///< Its first byte, counted from the end of the header.
+    std::uint64_t end;    ///< The byte after its last.
   };
 
   /// Throws FileError, before it takes memory for tensors, for a file that breaks any rule of the format: cut short,
@@ -47,10 +49,12 @@ class SafetensorsFile {
   /// The numbers of one tensor as float, double or std::int64_t: rounded to nearest where T holds less (too large
   /// gives infinity); booleans give 0 and 1. Throws FileError for a name that is not there, for real numbers asked for
   /// as integers, and for a u64 that does not fit.
+  /// @{
   template <class T>
   Array<T> get(const std::string& name);
   template <class T>
   Array<T> get(const Entry& entry);
+  /// @}
 
  private:
   InputFile file_;

@@ -7,9 +7,10 @@
 
 namespace xgrad {
 
-/// Row numbers of the two parts, each in ascending order; `take(x, split.train)` gives the rows.
+/// Row numbers of two parts, each in ascending order; `take(x, split.train)` gives the rows.
 struct Split {
-  Index train, test;
+  Index train;  ///< Rows to learn from.
+  Index test;   ///< The others.
 };
 
 /// Draws round(count * test_share) of `count` rows for the test, at least one and not all; the others are for training.

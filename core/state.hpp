@@ -27,9 +27,9 @@ namespace xgrad {
 ///     epoch = all.number("epoch");
 template <class T>
 struct State {
-  std::vector<std::pair<std::string, Array<T>>> arrays;
-  std::vector<std::pair<std::string, Rng::State>> generators;
-  std::vector<std::pair<std::string, double>> numbers;  ///< Counters and rates; integers are exact up to 2^53.
+  std::vector<std::pair<std::string, Array<T>>> arrays;        ///< Parameters, buffers, an optimizer's averages.
+  std::vector<std::pair<std::string, Rng::State>> generators;  ///< Random generators.
+  std::vector<std::pair<std::string, double>> numbers;         ///< Counters and rates; integers are exact up to 2^53.
 
   /// Takes over another state with `prefix` before each name.
   void append(const std::string& prefix, State other);
@@ -37,17 +37,21 @@ struct State {
   State part(const std::string& prefix) const;
 
   /// The entry of this name; throws std::invalid_argument when there is none.
+  /// @{
   const Array<T>& array(const std::string& name) const;
   const Rng::State& generator(const std::string& name) const;
   double number(const std::string& name) const;
+  /// @}
 };
 
 /// The names of a state, and the shapes of its arrays.
 struct StateNames {
-  std::vector<std::pair<std::string, Shape>> arrays;
-  std::vector<std::string> generators, numbers;
+  std::vector<std::pair<std::string, Shape>> arrays;  ///< Each with its shape.
+  std::vector<std::string> generators;                ///< Of generators.
+  std::vector<std::string> numbers;                   ///< Of single numbers.
 };
 
+/// The names in a state, in its order.
 template <class T>
 StateNames names_of(const State<T>& state);
 

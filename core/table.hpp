@@ -8,6 +8,7 @@
 
 namespace xgrad {
 
+/// A table of numbers, as `read_table` gives it.
 struct Table {
   std::vector<std::string> columns;  ///< Names from the header; empty when there is none.
   Array<double> values;              ///< (rows, columns).
@@ -22,6 +23,7 @@ enum class Header { automatic, none, present };
 /// What becomes of a missing value: an empty field, or one that holds NA or ? alone.
 enum class Missing { error, nan };
 
+/// Options of `read_table`.
 struct TableOptions {
   char delimiter = '\0';  ///< Between fields; ' ' is any run of blanks and tabs; '\0' looks for ; , tab ' '.
   Header header = Header::automatic;  ///< See Header.

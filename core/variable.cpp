@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <ostream>
 
+#include "anomaly.hpp"
 #include "record.hpp"
 
 namespace xgrad {
@@ -10,9 +11,13 @@ namespace xgrad {
 // Trivial thread-locals, so that they work while other objects of the thread or the program are being destroyed.
 namespace {
 thread_local bool burying = false;
-thread_local bool recording = true;
-std::atomic<std::uint64_t> node_count{0};
-std::atomic<std::size_t> node_live{0};
+struct Mode {
+  bool recording = true;
+  const DetectAnomaly* watcher = nullptr;
+};
+thread_local Mode mode;
+std::atomic<std::uint64_t> nodes_made{0};
+std::atomic<std::uint64_t> nodes_gone{0};
 }  // namespace
 
 void Counted::bury() noexcept {
@@ -29,29 +34,32 @@ void Counted::bury() noexcept {
   burying = false;
 }
 
-NoGrad::NoGrad() : before_(recording) { recording = false; }
-NoGrad::~NoGrad() { recording = before_; }
-bool is_recording() noexcept { return recording; }
-std::size_t live_nodes() noexcept { return node_live.load(std::memory_order_relaxed); }
+NoGrad::NoGrad() : before_(mode.recording) { mode.recording = false; }
+NoGrad::~NoGrad() { mode.recording = before_; }
+bool is_recording() noexcept { return mode.recording; }
+std::size_t live_nodes() noexcept {
+  const std::uint64_t gone = nodes_gone.load();  // first: then what is made meanwhile can't make it negative
+  return static_cast<std::size_t>(nodes_made.load() - gone);
+}
 
 namespace detail {
-Recording::Recording() : before_(recording) { recording = true; }
-Recording::~Recording() { recording = before_; }
+Recording::Recording() : before_(mode.recording) { mode.recording = true; }
+Recording::~Recording() { mode.recording = before_; }
+const DetectAnomaly* watcher() noexcept { return mode.watcher; }
+const DetectAnomaly* set_watcher(const DetectAnomaly* next) noexcept { return std::exchange(mode.watcher, next); }
 }  // namespace detail
 
 template <class T>
-Node<T>::Node(const char* n) : name(n), id(node_count.fetch_add(1, std::memory_order_relaxed)) {
-  node_live.fetch_add(1, std::memory_order_relaxed);
-}
+Node<T>::Node(const char* n, bool leaf)
+    : is_leaf(leaf), id(nodes_made.fetch_add(1, std::memory_order_relaxed)), name(n) {}
 template <class T>
 Node<T>::~Node() {
-  node_live.fetch_sub(1, std::memory_order_relaxed);
+  nodes_gone.fetch_add(1, std::memory_order_relaxed);
 }
 template <class T>
 void Node<T>::drop() {
   released = true;
-  edges.clear();
-  edges.shrink_to_fit();
+  detail::PoolVector<Edge<T>>().swap(edges);
   saved_output = nullptr;
 }
 
@@ -67,29 +75,21 @@ const Array<T>& Variable<T>::value() const {
 }
 
 template <class T>
-bool Variable<T>::requires_grad() const {
-  if (!node_) return false;
-  const Leaf<T>* leaf = node_->as_leaf();
-  return !leaf || leaf->requires_grad;
-}
-
-template <class T>
 void Variable<T>::set_requires_grad(bool on) {
   value();
   if (!node_) {
     if (on) node_ = Shared<Node<T>>(new Leaf<T>(value_));
     return;
   }
-  Leaf<T>* leaf = node_->as_leaf();
-  if (!leaf)
+  if (!node_->is_leaf)
     fail<GraphError>("set_requires_grad", "only a leaf can be switched but this is the result of ", node_->name,
                      "; use detach()");
-  leaf->requires_grad = on;
+  node_->requires_grad = on;
 }
 
 template <class T>
 bool Variable<T>::is_leaf() const {
-  return !node_ || node_->as_leaf();
+  return !node_ || node_->is_leaf;
 }
 
 template <class T>
@@ -168,8 +168,7 @@ std::vector<Variable<T>> leaves(const Variable<T>& output) {
     pending.pop_back();
     if (node == last) continue;
     last = node;
-    Leaf<T>* leaf = node->as_leaf();
-    if (leaf && leaf->requires_grad) found.push_back(leaf);
+    if (node->is_leaf && node->requires_grad) found.push_back(node->as_leaf());
     for (const Edge<T>& edge : node->edges)
       if (edge.node) {
         pending.push_back(edge.node.get());
@@ -184,14 +183,30 @@ std::vector<Variable<T>> leaves(const Variable<T>& output) {
 
 namespace detail {
 
+namespace {
+
 template <class T>
-bool tracks(const char* name, const Inputs<T>& inputs) {
+[[gnu::always_inline]] inline bool any_tracked(const char* name, const Inputs<T>& inputs) {
   bool any = false;
   for (const Variable<T>& x : inputs) {
     if (!x.defined()) fail<GraphError>(name, "got an undefined Variable (default-constructed); assign a value first");
     any = any || x.requires_grad();
   }
-  return any && recording;
+  return any;
+}
+
+}  // namespace
+
+template <class T>
+bool tracks(const char* name, const Inputs<T>& inputs) {
+  return any_tracked(name, inputs) && mode.recording;
+}
+
+template <class T>
+bool tracks(const char* name, const Inputs<T>& inputs, const Array<T>& value) {
+  const bool tracked = any_tracked(name, inputs) && mode.recording;
+  if (__builtin_expect(mode.watcher != nullptr, 0)) mode.watcher->check_value(name, inputs, value);
+  return tracked;
 }
 
 template <class T>
@@ -216,11 +231,12 @@ Variable<T> attach(Shared<Node<T>> node, const Inputs<T>& inputs, Saves keep, Sh
 
 }  // namespace detail
 
-#define XGRAD_INSTANTIATE(T)                                    \
-  template class Node<T>;                                       \
-  template class Variable<T>;                                   \
-  template std::vector<Variable<T>> leaves(const Variable<T>&); \
-  template bool detail::tracks(const char*, const Inputs<T>&);  \
+#define XGRAD_INSTANTIATE(T)                                                    \
+  template class Node<T>;                                                       \
+  template class Variable<T>;                                                   \
+  template std::vector<Variable<T>> leaves(const Variable<T>&);                 \
+  template bool detail::tracks(const char*, const Inputs<T>&);                  \
+  template bool detail::tracks(const char*, const Inputs<T>&, const Array<T>&); \
   template Variable<T> detail::attach(Shared<Node<T>>, const Inputs<T>&, Saves, Shared<Value<T>>);
 XGRAD_INSTANTIATE(float)
 XGRAD_INSTANTIATE(double)

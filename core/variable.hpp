@@ -7,15 +7,9 @@
 #include <type_traits>
 #include <vector>
 
+#include "arithmetic.hpp"
 #include "array.hpp"
 #include "node.hpp"
-
-namespace xgrad {
-
-template <class T>
-class Variable;
-
-}  // namespace xgrad
 
 // xtensor's operators take any class they do not know for a scalar and would build lazy expressions of graphs, and
 // they win over ours for rvalues and non-const lvalues. Without a `type` here they step aside for Variables.
@@ -40,26 +34,6 @@ struct xfunction_type<F, E, const xgrad::Variable<T>&> {};
 
 namespace xgrad {
 
-// The arithmetic behind the operators; documented in arithmetic.hpp.
-template <class T>
-Variable<T> add(const Variable<T>& a, const Variable<T>& b);
-template <class T>
-Variable<T> sub(const Variable<T>& a, const Variable<T>& b);
-template <class T>
-Variable<T> mul(const Variable<T>& a, const Variable<T>& b);
-template <class T>
-Variable<T> div(const Variable<T>& a, const Variable<T>& b);
-template <class T>
-Variable<T> neg(const Variable<T>& x);
-template <class T>
-Variable<T> shift(const Variable<T>& x, T offset);
-template <class T>
-Variable<T> scale(const Variable<T>& x, T factor);
-template <class T>
-Variable<T> reciprocal(const Variable<T>& x);
-template <class T>
-Variable<T> compare(const Variable<T>& a, const Variable<T>& b, const char* relation);
-
 /// A handle to an array and to its place in a graph, cheap to copy; copies share both.
 ///
 /// A *leaf* is a Variable made from an array with `requires_grad`: a parameter, or an input to differentiate by.
@@ -75,7 +49,7 @@ class Variable {
                 "Variable<T> needs T = float or double: integers have no derivatives; use Index or Array for them");
 
  public:
-  using value_type = T;
+  using value_type = T;  ///< float or double
 
   /// An undefined handle: `defined()` is false and every other use throws GraphError.
   Variable() = default;
@@ -89,16 +63,21 @@ class Variable {
   Variable(const xt::xexpression<E>& e, bool requires_grad = false)
       : Variable(xgrad::from<T>(e.derived_cast()), requires_grad) {}
 
+  /// False for a handle made by `Variable()`.
   bool defined() const noexcept { return static_cast<bool>(value_); }
+  /// The numbers.
   const Array<T>& value() const;
+  /// Extent of each axis of the value, their product, and how many axes it has.
+  /// @{
   const Shape& shape() const { return value().shape(); }
   std::size_t size() const { return value().size(); }
   std::size_t dimension() const { return value().dimension(); }
+  /// @}
   /// The only number; throws ShapeError unless size is 1.
   T item() const { return xgrad::item(value()); }
 
   /// True when a gradient can flow into this Variable: a leaf that asks for one, or a tracked result.
-  bool requires_grad() const;
+  bool requires_grad() const noexcept { return node_ && node_->requires_grad; }
   /// Switches a leaf on or off (freezing). On a constant, `true` makes this handle and later copies of it a leaf.
   /// Throws GraphError on the result of an op.
   void set_requires_grad(bool on);
@@ -112,6 +91,7 @@ class Variable {
 
   /// The gradient that `backward` left on this leaf; throws GraphError when there is none.
   const Array<T>& grad() const;
+  /// True when a backward pass has left a gradient on this leaf.
   bool has_grad() const;
   /// Drops the gradient of this leaf.
   void zero_grad();
@@ -140,6 +120,8 @@ class Variable {
   /// The same with a seed: the gradient of sum(seed * this). Throws ShapeError unless shapes agree.
   void backward(const Array<T>& seed, bool retain_graph = false) const;
 
+  /// Number by number, broadcast as in NumPy; see arithmetic.hpp.
+  /// @{
   friend Variable operator+(const Variable& a, const Variable& b) { return xgrad::add(a, b); }
   friend Variable operator-(const Variable& a, const Variable& b) { return xgrad::sub(a, b); }
   friend Variable operator*(const Variable& a, const Variable& b) { return xgrad::mul(a, b); }
@@ -154,17 +136,22 @@ class Variable {
   friend Variable operator/(T c, const Variable& x) { return xgrad::scale(xgrad::reciprocal(x), c); }
   friend Variable operator+(const Variable& x) { return x; }
   friend Variable operator-(const Variable& x) { return xgrad::neg(x); }
+  /// @}
   /// These rebind the handle on the left to a new result; no numbers change.
+  /// @{
   Variable& operator+=(const Variable& b) { return *this = *this + b; }
   Variable& operator-=(const Variable& b) { return *this = *this - b; }
   Variable& operator*=(const Variable& b) { return *this = *this * b; }
   Variable& operator/=(const Variable& b) { return *this = *this / b; }
+  /// @}
 
   /// Comparisons give constants of 0 and 1, broadcast like arithmetic. (Equality: `equal`, `not_equal`.)
+  /// @{
   friend Variable operator<(const Variable& a, const Variable& b) { return xgrad::compare(a, b, "<"); }
   friend Variable operator<=(const Variable& a, const Variable& b) { return xgrad::compare(a, b, "<="); }
   friend Variable operator>(const Variable& a, const Variable& b) { return xgrad::compare(a, b, ">"); }
   friend Variable operator>=(const Variable& a, const Variable& b) { return xgrad::compare(a, b, ">="); }
+  /// @}
 
   /// Prints the numbers as `to_string(Array)` does.
   friend std::ostream& operator<<(std::ostream& out, const Variable& x) {
@@ -173,9 +160,11 @@ class Variable {
   }
 
   /// For the engine: a result of an op (node) or a constant (no node).
+  /// @{
   Variable(Shared<detail::Value<T>> value, Shared<Node<T>> node) : value_(std::move(value)), node_(std::move(node)) {}
   const Shared<Node<T>>& node() const { return node_; }
   const Shared<detail::Value<T>>& shared_value() const { return value_; }
+  /// @}
 
  private:
   Array<T>& begin_mutation();
@@ -208,6 +197,7 @@ std::vector<Variable<T>> leaves(const Variable<T>& output);
 /// Number of graph nodes alive in the process, leaves included: for tests that nothing leaks.
 std::size_t live_nodes() noexcept;
 
+/// The numbers as `to_string(Array)` gives them.
 template <class T>
 std::string to_string(const Variable<T>& x, int digits = 6) {
   return to_string(x.value(), digits);

@@ -12,9 +12,10 @@ namespace xgrad {
 /// Gradients summed over micro-batches need the same care: for the gradient of the mean over N rows, scale the mean
 /// loss of each by its share, `(loss * (rows / N)).backward()`. Both members are a checkpoint's to save.
 struct WeightedMean {
-  double sum = 0;     ///< of weight times value
-  double weight = 0;  ///< of all so far
+  double sum = 0;     ///< Of weight times value.
+  double weight = 0;  ///< Of all so far.
 
+  /// Takes a value with its weight, any type of number.
   template <class N>
   void add(double value, N weight_of_value) {
     sum += value * static_cast<double>(weight_of_value);

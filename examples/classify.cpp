@@ -2,7 +2,7 @@
 //
 //     classify [--seed N] [--epochs N] [--picture FILE.png]
 //
-// The first half of the rows of data/digits.txt is for training, the rest for the test: see README.md.
+// The first half of the rows of data/digits.txt is for training, the rest for the test: see results.md.
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <string>

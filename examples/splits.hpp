@@ -12,7 +12,7 @@
 
 #include "regressor.hpp"
 
-/// What is the same for all data sets. The values were chosen on validation rows: see README.md.
+/// What is the same for all data sets. The values were chosen on validation rows: see results.md.
 struct Setting {
   std::size_t width = 50, members = 5, batch = 32;
   std::size_t steps = 10000, epochs = 100;  // each network learns for so many steps or epochs, whichever is longer

@@ -29,17 +29,19 @@ class Dropout : public Module<T> {
   /// Throws std::invalid_argument unless p is in [0, 1].
   Dropout(double p, Rng& rng);
 
+  /// x with numbers dropped, or x itself in evaluation mode.
   Variable<T> operator()(const Variable<T>& x);
   void visit(Visitor<T>& v) override;
   std::string name() const override { return "Dropout"; }
 
+  /// The probability.
   double p() const noexcept { return p_; }
 
  private:
   double p_;  // first, so that a p out of range is refused before the parent is split
 
  public:
-  Rng rng;
+  Rng rng;  ///< Where the masks come from; one block a call.
 };
 
 }  // namespace xgrad

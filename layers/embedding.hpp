@@ -6,6 +6,7 @@
 
 namespace xgrad {
 
+/// Options of `Embedding`.
 struct EmbeddingOptions {
   std::size_t count = 0;       ///< Number of ids; at least 1.
   std::size_t features = 0;    ///< Length of a row; at least 1.
@@ -20,9 +21,13 @@ struct EmbeddingOptions {
 template <class T>
 class Embedding : public Module<T> {
  public:
+  /// Draws the weight.
+  /// @{
   Embedding(std::size_t count, std::size_t features, Rng& rng);
   Embedding(const EmbeddingOptions& options, Rng& rng);
+  /// @}
 
+  /// The rows of these ids: (...) to (..., features).
   Variable<T> operator()(const Index& ids) const;
 
   /// x W^T: the weight as an output layer, (..., features) to (..., count), a score for each id.
@@ -31,7 +36,7 @@ class Embedding : public Module<T> {
   void visit(Visitor<T>& v) override;
   std::string name() const override { return "Embedding"; }
 
-  Variable<T> weight;  // (count, features)
+  Variable<T> weight;  ///< (count, features)
 };
 
 }  // namespace xgrad

@@ -20,11 +20,14 @@ class Init {
   template <class T>
   Array<T> draw(const Shape& shape, Rng& rng, const Shape& weight) const;
 
+  /// The distribution.
   enum class Law { constant, uniform, normal };
+  /// What its width is divided by the root of.
   enum class Scale { fixed, fan_in, fan_out, fan_mean };
 
   /// The constant a, uniform numbers in [a, b), or normal ones with mean a and deviation b, each over sqrt(fan) unless
-  /// `fixed` (a fan of 0 gives zeros). Throws std::invalid_argument unless a and b are finite and in order.
+  /// `fixed` (a fan of 0 gives zeros; fan_mean is half of fan_in + fan_out). Throws std::invalid_argument unless a and
+  /// b are finite and in order.
   Init(Law law, Scale scale, double a, double b);
 
  private:
@@ -47,8 +50,10 @@ inline constexpr double tanh_gain = 5.0 / 3.0;
 double leaky_relu_gain(double slope);
 
 /// All numbers the same; draws nothing.
+/// @{
 Init constant(double value);
 Init zeros();
+/// @}
 
 /// Uniform in [low, high). Throws std::invalid_argument unless low <= high and both are finite.
 Init uniform(double low, double high);
@@ -56,12 +61,16 @@ Init uniform(double low, double high);
 Init normal(double mean = 0, double std = 1);
 
 /// Standard deviation gain / sqrt(fan): uniform within sqrt(3) of it, or normal. He et al. 2015.
+/// @{
 Init kaiming_uniform(double gain = relu_gain, Fan fan = Fan::in);
 Init kaiming_normal(double gain = relu_gain, Fan fan = Fan::in);
+/// @}
 
 /// Standard deviation gain * sqrt(2 / (fan_in + fan_out)): uniform or normal. Glorot and Bengio 2010.
+/// @{
 Init xavier_uniform(double gain = 1);
 Init xavier_normal(double gain = 1);
+/// @}
 
 /// PyTorch's default for the weight and bias of a Linear: uniform within 1 / sqrt(fan_in).
 Init linear_default();

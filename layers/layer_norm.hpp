@@ -19,6 +19,7 @@ template <class T>
 Variable<T> layer_norm(const Variable<T>& x, const Variable<T>& gamma, const Variable<T>& beta, double eps = 1e-5,
                        NormForm form = NormForm::population, std::size_t axes = 0);
 
+/// Options of `LayerNorm`.
 struct LayerNormOptions {
   Shape shape = {};                      ///< Extents of the last axes, which are normalised together.
   std::optional<double> eps = {};        ///< Default 1e-5, for the unbiased form 1e-6.
@@ -35,15 +36,19 @@ struct LayerNormOptions {
 template <class T>
 class LayerNorm : public Module<T> {
  public:
+  /// gamma of ones, beta of zeros; one number gives the extent of the last axis.
+  /// @{
   explicit LayerNorm(std::size_t features);
   explicit LayerNorm(const LayerNormOptions& options);
+  /// @}
 
+  /// (..., options.shape) to the same shape.
   Variable<T> operator()(const Variable<T>& x) const;
   void visit(Visitor<T>& v) override;
   std::string name() const override { return "LayerNorm"; }
 
-  Variable<T> gamma;  // options.shape, or undefined
-  Variable<T> beta;   // options.shape, or undefined
+  Variable<T> gamma;  ///< options.shape, or undefined
+  Variable<T> beta;   ///< options.shape, or undefined
 
  private:
   Shape shape_;

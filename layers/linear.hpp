@@ -6,6 +6,7 @@
 
 namespace xgrad {
 
+/// Options of `Linear`.
 struct LinearOptions {
   std::size_t in = 0;                       ///< Features of the input; at least 1.
   std::size_t out = 0;                      ///< Features of the output; at least 1.
@@ -21,15 +22,19 @@ struct LinearOptions {
 template <class T>
 class Linear : public Module<T> {
  public:
+  /// Draws the weight, then the bias.
+  /// @{
   Linear(std::size_t in, std::size_t out, Rng& rng);
   Linear(const LinearOptions& options, Rng& rng);
+  /// @}
 
+  /// (..., in) to (..., out).
   Variable<T> operator()(const Variable<T>& x) const;
   void visit(Visitor<T>& v) override;
   std::string name() const override { return "Linear"; }
 
-  Variable<T> weight;  // (out, in)
-  Variable<T> bias;    // (out), or undefined
+  Variable<T> weight;  ///< (out, in)
+  Variable<T> bias;    ///< (out), or undefined
 };
 
 }  // namespace xgrad

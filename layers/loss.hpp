@@ -1,4 +1,7 @@
 // Losses: how far predictions are from targets.
+//
+// Predictions and targets must have one shape, ShapeError otherwise: (3) against (3, 1) would broadcast to nine
+// differences. Targets may be tracked and then get gradients too. The mean of no numbers throws ShapeError.
 #pragma once
 
 #include <cstdint>
@@ -24,9 +27,6 @@ using LossTarget = typename not_deduced<Variable<T>>::type;
 
 }  // namespace detail
 
-// Predictions and targets must have one shape, ShapeError otherwise: (3) against (3, 1) would broadcast to nine
-// differences. Targets may be tracked and then get gradients too. The mean of no numbers throws ShapeError.
-
 /// (prediction - target)^2.
 template <class T>
 Variable<T> mse_loss(const Variable<T>& prediction, const detail::LossTarget<T>& target,
@@ -51,11 +51,12 @@ template <class T>
 Variable<T> bce_with_logits(const Variable<T>& logits, const detail::LossTarget<T>& target,
                             Reduction reduction = Reduction::mean, const std::vector<double>& pos_weight = {});
 
+/// Options of `cross_entropy`.
 struct CrossEntropyOptions {
-  Reduction reduction = Reduction::mean;
-  std::int64_t ignore_index = -100;  ///< Rows of this class count nothing, whatever their logits.
-  double label_smoothing = 0;        ///< In [0, 1]: this part of the target is spread evenly over all classes.
-  std::vector<double> weights = {};  ///< One for each class, finite and not negative; empty: ones.
+  Reduction reduction = Reduction::mean;  ///< none: one loss for each row.
+  std::int64_t ignore_index = -100;       ///< Rows of this class count nothing, whatever their logits.
+  double label_smoothing = 0;             ///< In [0, 1]: this part of the target is spread evenly over all classes.
+  std::vector<double> weights = {};       ///< One for each class, finite and not negative; empty: ones.
 };
 
 /// -log softmax(logits)[class] for each row of the last axis: logits (..., C), classes (...), without overflow.

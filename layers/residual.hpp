@@ -19,8 +19,10 @@ T element_of(const Module<T>&);
 template <class T, class M>
 class Residual : public Module<T> {
  public:
+  /// Moves a module in.
   explicit Residual(M module) : inner(std::move(module)) {}
 
+  /// x + inner(x).
   Variable<T> operator()(const Variable<T>& x) {
     Variable<T> y = inner(x);
     check_shape("Residual", "the output of the inner module", x.shape(), y.shape());
@@ -29,9 +31,10 @@ class Residual : public Module<T> {
   void visit(Visitor<T>& v) override { v("inner", inner); }
   std::string name() const override { return "Residual"; }
 
-  M inner;
+  M inner;  ///< Its parameters are named "inner...".
 };
 
+/// T and M from the module.
 template <class M>
 Residual(M) -> Residual<decltype(detail::element_of(std::declval<const M&>())), M>;
 

@@ -13,6 +13,7 @@ namespace xgrad {
 template <class T>
 Variable<T> rms_norm(const Variable<T>& x, const Variable<T>& gamma, double eps = 1e-5, std::size_t axes = 0);
 
+/// Options of `RMSNorm`.
 struct RMSNormOptions {
   Shape shape = {};   ///< Extents of the last axes, which are normalised together.
   double eps = 1e-5;  ///< Inside the root.
@@ -26,14 +27,18 @@ struct RMSNormOptions {
 template <class T>
 class RMSNorm : public Module<T> {
  public:
+  /// gamma of ones; one number gives the extent of the last axis.
+  /// @{
   explicit RMSNorm(std::size_t features);
   explicit RMSNorm(const RMSNormOptions& options);
+  /// @}
 
+  /// (..., options.shape) to the same shape.
   Variable<T> operator()(const Variable<T>& x) const;
   void visit(Visitor<T>& v) override;
   std::string name() const override { return "RMSNorm"; }
 
-  Variable<T> gamma;  // options.shape, or undefined
+  Variable<T> gamma;  ///< options.shape, or undefined
 
  private:
   Shape shape_;

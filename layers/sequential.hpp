@@ -23,7 +23,7 @@ class Sequential : public Module<T> {
   /// What modules and functions convert to.
   class Step {
    public:
-    using Function = Variable<T>(const Variable<T>&);
+    using Function = Variable<T>(const Variable<T>&);  ///< Of a step that is a plain function.
 
     /// A plain function, picked from its overloads: `xgrad::relu`.
     Step(Function* f) : call_(f) {}
@@ -49,8 +49,11 @@ class Sequential : public Module<T> {
     std::function<Function> call_;
   };
 
+  /// The steps in order; none by default.
+  /// @{
   Sequential() = default;
   Sequential(std::initializer_list<Step> steps) : steps_(steps) {}
+  /// @}
 
   /// Appends a step.
   Sequential& add(Step step) {
@@ -58,6 +61,7 @@ class Sequential : public Module<T> {
     return *this;
   }
 
+  /// Applies the steps one after the other.
   Variable<T> operator()(const Variable<T>& x) {
     Variable<T> y = x;
     for (Step& step : steps_) y = step.call_(y);
@@ -70,6 +74,7 @@ class Sequential : public Module<T> {
   }
   std::string name() const override { return "Sequential"; }
 
+  /// How many steps.
   std::size_t size() const noexcept { return steps_.size(); }
 
   /// Step i as the module it was made from: `model.at<Linear<float>>(0).weight`. Throws std::invalid_argument when

@@ -5,6 +5,7 @@
 
 namespace xgrad {
 
+/// Options of `Adam`.
 struct AdamOptions {
   double lr = 1e-3;      ///< Step size, >= 0.
   double beta1 = 0.9;    ///< Decay of the running mean of gradients, in [0, 1).
@@ -14,6 +15,7 @@ struct AdamOptions {
   bool amsgrad = false;     ///< Divide by the largest mean of squares so far.
 };
 
+/// Options of `AdamW`.
 struct AdamWOptions {
   double lr = 1e-3;            ///< As AdamOptions.
   double beta1 = 0.9;          ///< As AdamOptions.
@@ -35,12 +37,16 @@ struct AdamWOptions {
 template <class T>
 class Adam : public Optimizer<T> {
  public:
+  /// For a list of parameters, or for groups.
+  /// @{
   explicit Adam(const std::vector<Variable<T>>& parameters, const AdamOptions& options = {})
       : Adam(std::vector<ParameterGroup<T>>{{parameters}}, options) {}
   explicit Adam(const std::vector<ParameterGroup<T>>& groups, const AdamOptions& options = {})
       : Adam("Adam", groups, options, false) {}
+  /// @}
 
  protected:
+  /// With `decoupled`, weight decay is AdamW's.
   Adam(const char* who, const std::vector<ParameterGroup<T>>& groups, const AdamOptions& options, bool decoupled);
 
  private:
@@ -60,10 +66,13 @@ class Adam : public Optimizer<T> {
 template <class T>
 class AdamW final : public Adam<T> {
  public:
+  /// For a list of parameters, or for groups.
+  /// @{
   explicit AdamW(const std::vector<Variable<T>>& parameters, const AdamWOptions& options = {})
       : AdamW(std::vector<ParameterGroup<T>>{{parameters}}, options) {}
   explicit AdamW(const std::vector<ParameterGroup<T>>& groups, const AdamWOptions& o = {})
       : Adam<T>("AdamW", groups, {o.lr, o.beta1, o.beta2, o.eps, o.weight_decay, o.amsgrad}, true) {}
+  /// @}
 };
 
 }  // namespace xgrad

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "joint_norm.hpp"
 #include "optimizer.hpp"
 
 namespace xgrad {
@@ -18,35 +19,15 @@ std::vector<Variable<T>> with_gradient(const char* who, const std::vector<Variab
   return result;
 }
 
-template <class T, class F>
-void for_each_entry(const std::vector<Variable<T>>& parameters, F f) {
-  for (const Variable<T>& p : parameters) {
-    const Array<T>& g = p.grad();
-    for (std::size_t i = 0; i < g.size(); ++i) f(static_cast<double>(g.data()[i]));
-  }
-}
-
-template <class T>
-double joint_norm(const std::vector<Variable<T>>& parameters) {
-  double sum = 0;
-  for_each_entry(parameters, [&](double g) { sum += g * g; });
-  if (std::isnormal(sum)) return std::sqrt(sum);
-  // Squares of numbers above 1e154 or below 1e-154 leave the range of double; measured by the largest they do not.
-  double largest = 0;
-  for_each_entry(parameters, [&](double g) { largest = std::isnan(g) ? g : std::max(largest, std::abs(g)); });
-  if (largest == 0 || !std::isfinite(largest)) return std::isnan(sum) ? sum : largest;
-  sum = 0;
-  for_each_entry(parameters, [&](double g) { sum += (g / largest) * (g / largest); });
-  return largest * std::sqrt(sum);
-}
-
 }  // namespace
 
 template <class T>
 double clip_grad_norm(const std::vector<Variable<T>>& parameters, double max_norm) {
   if (!(max_norm >= 0)) fail<std::invalid_argument>("clip_grad_norm", "max_norm must be >= 0 but is ", max_norm);
   auto active = with_gradient("clip_grad_norm", parameters);
-  const double norm = joint_norm(active);
+  std::vector<const Array<T>*> gradients;
+  for (const Variable<T>& p : active) gradients.push_back(&p.grad());
+  const double norm = detail::joint_norm(gradients);
   if (!std::isfinite(norm) || norm <= max_norm) return norm;
   const double factor = max_norm / norm;
   for (Variable<T>& p : active)

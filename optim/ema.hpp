@@ -34,12 +34,15 @@ class Ema {
   /// Takes the weights as they are now into the mean: w_mean += (1 - decay) / (1 - decay^n) * (w - w_mean).
   void update();
 
+  /// How many updates the mean holds.
   std::uint64_t updates() const noexcept { return updates_; }
 
   /// The means by the dotted names of the parameters, and the number "updates". load_state throws
   /// std::invalid_argument, naming all that is missing, unknown, of another shape or no count, before anything changes.
+  /// @{
   State<T> state() const;
   void load_state(const State<T>& state);
+  /// @}
 
  private:
   friend class EmaScope<T>;
@@ -60,6 +63,7 @@ class Ema {
 template <class T>
 class EmaScope {
  public:
+  /// Puts the means in.
   explicit EmaScope(Ema<T>& ema);
   ~EmaScope();
   EmaScope(const EmaScope&) = delete;

@@ -16,9 +16,9 @@ namespace xgrad {
 /// Both factors must be finite and >= 0. For groups that differ in more, use an optimizer each.
 template <class T>
 struct ParameterGroup {
-  std::vector<Variable<T>> parameters;
-  double lr_factor = 1;            ///< The learning rate here, as a multiple of the optimizer's.
-  double weight_decay_factor = 1;  ///< The weight decay here, as a multiple of the optimizer's; 0 is none.
+  std::vector<Variable<T>> parameters;  ///< Leaves; one given twice counts once.
+  double lr_factor = 1;                 ///< The learning rate here, as a multiple of the optimizer's.
+  double weight_decay_factor = 1;       ///< The weight decay here, as a multiple of the optimizer's; 0 is none.
 };
 
 /// Which parameters decay, by dotted name.

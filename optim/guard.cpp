@@ -1,31 +1,10 @@
 #include "guard.hpp"
 
-#include <algorithm>
 #include <cmath>
-#include <limits>
+
+#include "../core/finite.hpp"
 
 namespace xgrad {
-
-namespace {
-
-template <class T>
-bool all_finite(const Array<T>& g) {
-  bool bad = false;  // no early end: the loop vectorises
-  for (std::size_t i = 0; i < g.size(); ++i) bad |= !(std::abs(g.data()[i]) <= std::numeric_limits<T>::max());
-  return !bad;
-}
-
-/// "NaN at (2, 3)": the first entry that is not finite.
-template <class T>
-std::string describe(const Array<T>& g) {
-  const T* found = std::find_if(g.data(), g.data() + g.size(), [](T x) { return !std::isfinite(x); });
-  auto rest = static_cast<std::size_t>(found - g.data());
-  Shape at = g.shape();
-  for (std::size_t axis = at.size(); axis-- > 0; rest /= g.shape()[axis]) at[axis] = rest % g.shape()[axis];
-  return (std::isnan(*found) ? "NaN" : *found > 0 ? "inf" : "-inf") + std::string(" at ") + to_string(at);
-}
-
-}  // namespace
 
 template <class T>
 GradGuard<T>::GradGuard(Module<T>& module, NonFinite choice)
@@ -37,18 +16,18 @@ bool GradGuard<T>::passes() {
   std::size_t others = 0;
   for (const auto& named : parameters_) {
     const Variable<T>& p = named.second;
-    if (!p.requires_grad() || !p.has_grad() || all_finite(p.grad())) continue;
+    if (!p.requires_grad() || !p.has_grad() || detail::all_finite(p.grad())) continue;
     if (first) ++others;
     else first = &named;
   }
   if (!first) return true;
   if (choice_ == NonFinite::error)
-    fail<std::runtime_error>("GradGuard", "gradients must be finite but that of ", first->first, " holds ",
-                             describe(first->second.grad()), others ? ", and " + std::to_string(others) : "",
-                             others == 0   ? ""
-                             : others == 1 ? " other parameter is not finite either"
-                                           : " other parameters are not finite either",
-                             "; lower the learning rate, clip gradients, or leave such steps out (NonFinite::skip)");
+    fail<AnomalyError>("GradGuard", "gradients must be finite but that of ", first->first, " holds ",
+                       detail::first_non_finite(first->second.grad()), others ? ", and " + std::to_string(others) : "",
+                       others == 0   ? ""
+                       : others == 1 ? " other parameter is not finite either"
+                                     : " other parameters are not finite either",
+                       "; lower the learning rate, clip gradients, or leave such steps out (NonFinite::skip)");
   ++skipped_;
   return false;
 }

@@ -12,7 +12,7 @@ namespace xgrad {
 
 /// What to do about a gradient that is NaN or infinite.
 enum class NonFinite {
-  error,  ///< throw std::runtime_error that names the parameter
+  error,  ///< throw AnomalyError that names the parameter
   skip,   ///< leave the step out, and count it
 };
 
@@ -29,9 +29,10 @@ enum class NonFinite {
 template <class T>
 class GradGuard {
  public:
+  /// Looks at the parameters of a module.
   explicit GradGuard(Module<T>& module, NonFinite choice = NonFinite::error);
 
-  /// True when all gradients that a step would use are finite. Otherwise throws std::runtime_error, naming the first
+  /// True when all gradients that a step would use are finite. Otherwise throws AnomalyError, naming the first
   /// parameter and entry and how many other parameters are concerned, or counts and gives false.
   bool passes();
 
@@ -40,8 +41,10 @@ class GradGuard {
 
   /// The count, for a checkpoint: the number "skipped". load_state throws std::invalid_argument, before anything
   /// changes, when it is missing or no count.
+  /// @{
   State<T> state() const;
   void load_state(const State<T>& state);
+  /// @}
 
  private:
   std::vector<std::pair<std::string, Variable<T>>> parameters_;

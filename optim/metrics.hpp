@@ -34,6 +34,7 @@ class MetricsFile {
   MetricsFile(const MetricsFile&) = delete;
   MetricsFile& operator=(const MetricsFile&) = delete;
 
+  /// Adds a line.
   void append(const Metrics& row);
 
   /// The rows of a file up to this step, in order; the reading ends at a line that is cut short or not of this form. No

@@ -39,6 +39,7 @@ class Objective {
   template <class X, class Y, class Loss>
   Objective(const Array<X>&&, const Array<Y>&&, Loss) = delete;
 
+  /// How many rows the data have.
   std::size_t row_count() const noexcept { return row_count_; }
   /// The mean loss over these rows; throws ShapeError unless it is one number.
   Variable<T> loss(const Index& rows) const;

@@ -16,15 +16,18 @@ namespace xgrad {
 ///     for (...) { auto loss = ...; optimizer.zero_grad(); loss.backward(); optimizer.step(); }
 ///
 /// A new optimizer derives from it and writes `update`. Every optimizer takes a list of parameters or one of groups
-/// (see ParameterGroup). Handles share their numbers with the model, so the model sees
-/// every step; moving the model is fine. Optimizers move and do not copy.
+/// (see ParameterGroup). Handles share their numbers with the model, so the model sees every step; moving the model is
+/// fine. Optimizers move and do not copy.
 template <class T>
 class Optimizer {
  public:
   Optimizer(const Optimizer&) = delete;
   Optimizer& operator=(const Optimizer&) = delete;
+  /// Moves what is remembered.
+  /// @{
   Optimizer(Optimizer&&) noexcept = default;
   Optimizer& operator=(Optimizer&&) noexcept = default;
+  /// @}
   virtual ~Optimizer() = default;
 
   /// The parameters, each once, in the order given, group after group.
@@ -32,8 +35,10 @@ class Optimizer {
 
   /// The step size, before a group's factor; may be changed between steps. `set_lr` throws std::invalid_argument unless
   /// finite and >= 0.
+  /// @{
   double lr() const noexcept { return lr_; }
   void set_lr(double lr);
+  /// @}
 
   /// Drops the gradients of all parameters; without it, backward passes add up.
   void zero_grad();
@@ -62,9 +67,11 @@ class Optimizer {
   /// `who` names the optimizer in messages. A parameter given twice within a group counts once. Throws
   /// std::invalid_argument when there is no parameter, one stands in two groups, or a rate or factor is impossible
   /// (lr and weight_decay must be finite and >= 0), GraphError for anything but leaves.
+  /// @{
   Optimizer(const char* who, const std::vector<ParameterGroup<T>>& groups, double lr, double weight_decay = 0);
   Optimizer(const char* who, const std::vector<Variable<T>>& parameters, double lr, double weight_decay = 0)
       : Optimizer(who, std::vector<ParameterGroup<T>>{{parameters}}, lr, weight_decay) {}
+  /// @}
 
   /// Changes the numbers of one parameter, given its gradient (same shape).
   virtual void update(Array<T>& value, const Array<T>& grad, Slot& slot) = 0;

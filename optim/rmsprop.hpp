@@ -5,6 +5,7 @@
 
 namespace xgrad {
 
+/// Options of `RMSprop`.
 struct RMSpropOptions {
   double lr = 1e-2;         ///< Step size, >= 0.
   double alpha = 0.99;      ///< Decay of the running mean of squared gradients, in [0, 1).
@@ -29,9 +30,12 @@ struct RMSpropOptions {
 template <class T>
 class RMSprop final : public Optimizer<T> {
  public:
+  /// For a list of parameters, or for groups.
+  /// @{
   explicit RMSprop(const std::vector<Variable<T>>& parameters, const RMSpropOptions& options = {})
       : RMSprop(std::vector<ParameterGroup<T>>{{parameters}}, options) {}
   explicit RMSprop(const std::vector<ParameterGroup<T>>& groups, const RMSpropOptions& options = {});
+  /// @}
 
  private:
   using typename Optimizer<T>::Slot;

@@ -38,6 +38,7 @@ double cosine(std::uint64_t k, double lr, std::uint64_t steps, double end = 0);
 /// whole. No steps is no warm-up.
 double linear_warmup(std::uint64_t k, double lr, std::uint64_t steps);
 
+/// Options of `one_cycle`.
 struct OneCycle {
   double rise = 0.3;         ///< Share of the steps until the peak, in [0, 1].
   double start_div = 25;     ///< The first rate is peak / start_div; > 0.
@@ -52,6 +53,7 @@ double one_cycle(std::uint64_t k, double peak, std::uint64_t steps, const OneCyc
 
 }  // namespace schedule
 
+/// Options of `ReduceOnPlateau`.
 struct PlateauOptions {
   double factor = 0.1;        ///< What the rate is multiplied by, in (0, 1).
   std::size_t patience = 10;  ///< How many reports in a row without progress are borne.
@@ -71,6 +73,7 @@ struct PlateauOptions {
 /// Throws std::invalid_argument for values outside the ranges of PlateauOptions.
 class ReduceOnPlateau {
  public:
+  /// Has seen no value yet.
   explicit ReduceOnPlateau(const PlateauOptions& options = {});
 
   /// Takes the next value and gives the rate to go on with.
@@ -81,10 +84,12 @@ class ReduceOnPlateau {
 
   /// What it remembers, for a checkpoint: the numbers "best", "bad" and "cooldown". load_state throws
   /// std::invalid_argument, before anything changes, when one is missing or no count.
+  /// @{
   template <class T>
   State<T> state() const;
   template <class T>
   void load_state(const State<T>& state);
+  /// @}
 
  private:
   PlateauOptions options_;

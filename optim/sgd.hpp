@@ -5,6 +5,7 @@
 
 namespace xgrad {
 
+/// Options of `SGD`.
 struct SGDOptions {
   double lr = 1e-3;         ///< Step size, >= 0.
   double momentum = 0;      ///< Share of the last velocity that is kept, in [0, 1].
@@ -25,9 +26,12 @@ struct SGDOptions {
 template <class T>
 class SGD final : public Optimizer<T> {
  public:
+  /// For a list of parameters, or for groups.
+  /// @{
   explicit SGD(const std::vector<Variable<T>>& parameters, const SGDOptions& options = {})
       : SGD(std::vector<ParameterGroup<T>>{{parameters}}, options) {}
   explicit SGD(const std::vector<ParameterGroup<T>>& groups, const SGDOptions& options = {});
+  /// @}
 
  private:
   using typename Optimizer<T>::Slot;

@@ -173,20 +173,20 @@ class Trainer<T>::Run {
     };
     if (!std::isfinite(value)) {
       if (options_.non_finite == NonFinite::skip) return false;
-      fail<std::runtime_error>("Trainer", "the loss must be finite but is ",
-                               std::isnan(value) ? "NaN"
-                               : value > 0       ? "inf"
-                                                 : "-inf",
-                               " at ", where(),
-                               "; lower the learning rate, look at the data, or leave such steps out "
-                               "(NonFinite::skip)");
+      fail<AnomalyError>("Trainer", "the loss must be finite but is ",
+                         std::isnan(value) ? "NaN"
+                         : value > 0       ? "inf"
+                                           : "-inf",
+                         " at ", where(),
+                         "; lower the learning rate, look at the data, or leave such steps out "
+                         "(NonFinite::skip)");
     }
     optimizer_.zero_grad();
     loss.backward();
     try {
       if (!guard_.passes()) return false;
-    } catch (const std::runtime_error& error) {
-      fail<std::runtime_error>("Trainer", "at ", where(), ": ", error.what());
+    } catch (const AnomalyError& error) {
+      fail<AnomalyError>("Trainer", "at ", where(), ": ", error.what());
     }
     if (options_.clip_norm < infinity) clip_grad_norm(optimizer_.parameters(), options_.clip_norm);
     optimizer_.step();

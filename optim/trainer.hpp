@@ -19,6 +19,7 @@
 
 namespace xgrad {
 
+/// Options of `Trainer`.
 struct TrainerOptions {
   std::size_t epochs = 10;      ///< Passes over the training rows.
   std::uint64_t steps = 0;      ///< If not 0, the run ends after so many batches instead, also within an epoch.
@@ -82,19 +83,23 @@ class Trainer {
   Trainer(Module<T>& model, Optimizer<T>& optimizer, TrainerOptions options = {});
 
   /// Keeps the state of something else in the checkpoints, under a name of its own without dots. Refers to it.
+  /// @{
   void remember(const std::string& name, Rng& generator);
   void remember(const std::string& name, Ema<T>& ema);
   void remember(const std::string& name, ReduceOnPlateau& plateau);
   void remember(const std::string& name, std::function<State<T>()> save, std::function<void(const State<T>&)> load);
+  /// @}
 
   /// Trains; each call is a run from step 0, or from the folder's newest checkpoint.
   ///
-  /// Throws std::runtime_error, naming the step, for a loss or gradient that is not finite (unless skipped; the model
+  /// Throws AnomalyError, naming the step, for a loss or gradient that is not finite (unless skipped; the model
   /// is as the step before left it), FileError when a file cannot be read or written, std::invalid_argument when
   /// there are no rows, when patience lacks a validation, or when the checkpoint is of another model, optimizer, data
   /// size, batch size or seed.
+  /// @{
   TrainerReport fit(const Objective<T>& train) { return run(train, nullptr); }
   TrainerReport fit(const Objective<T>& train, const Objective<T>& validation) { return run(train, &validation); }
+  /// @}
 
  private:
   struct Keepsake {

@@ -14,7 +14,7 @@ namespace {
 // Equal shapes, by far the most frequent, in vector code and threads.
 template <class T, class F>
 Array<T> arithmetic(const char* who, const Array<T>& a, const Array<T>& b, F f) {
-  return a.shape() == b.shape() ? detail::vector_map(a, b, 0.2, f) : binary(who, a, b, f);
+  return same_shape(a.shape(), b.shape()) ? detail::vector_map(a, b, 0.2, f) : binary(who, a, b, f);
 }
 
 }  // namespace

@@ -159,6 +159,7 @@ XGRAD_TAKES_OPERANDS(less_equal)
 XGRAD_TAKES_OPERANDS(equal)
 XGRAD_TAKES_OPERANDS(not_equal)
 
+/// `pow` on any mix of arrays, expressions and numbers.
 template <class A, class B,
           class = std::enable_if_t<detail::mixed<A, B> && !(detail::is_array<A>::value && detail::is_number<B>)>>
 auto pow(const A& a, const B& b) {
@@ -175,6 +176,7 @@ auto where(const C& condition, const A& a, const B& b) {
   return ::xgrad::where(detail::operand<T>(condition), detail::operand<T>(a), detail::operand<T>(b));
 }
 
+/// `clip` of an expression.
 template <class E, class = std::enable_if_t<detail::is_lazy<E>>>
 auto clip(const E& x, typename E::value_type lo, typename E::value_type hi) {
   return ::xgrad::clip(from(x), lo, hi);

@@ -62,7 +62,7 @@ void binary_row(const T* a, std::ptrdiff_t step_a, const T* b, std::ptrdiff_t st
 /// each come out as plain loops over long rows, since the walk joins the axes.
 template <class T, class F>
 Array<T> binary(const char* who, const Array<T>& a, const Array<T>& b, F f) {
-  if (a.shape() == b.shape()) {
+  if (same_shape(a.shape(), b.shape())) {
     Array<T> result(a.shape());
     binary_row(a.data(), 1, b.data(), 1, result.data(), result.size(), f);
     return result;

@@ -17,11 +17,12 @@ class ColumnSums {
  public:
   static constexpr std::size_t kBlock = 32;
 
-  ColumnSums(std::size_t rows, std::size_t width)
+  /// Without `wanted`, no room: the sums that rows are given are null.
+  ColumnSums(std::size_t rows, std::size_t width, bool wanted)
       : rows_(rows),
-        width_(width),
+        width_(wanted ? width : 0),
         part_((rows / 16 / kBlock + 1) * kBlock),
-        stride_(N * width + (parts() > 1 ? 4096 / sizeof(T) : 0)),
+        stride_(N * width_ + (parts() > 1 ? 4096 / sizeof(T) : 0)),
         totals_(empty<double>({parts() * stride_})),
         blocks_(empty<T>({parts() * stride_})) {}
 
@@ -35,8 +36,8 @@ class ColumnSums {
     T* const block = blocks_.data() + part * stride_;
     std::fill(total, total + N * width_, 0.0);
     std::fill(block, block + N * width_, T(0));
-    std::array<T*, N> sums;
-    for (std::size_t k = 0; k < N; ++k) sums[k] = block + k * width_;
+    std::array<T*, N> sums{};
+    for (std::size_t k = 0; width_ && k < N; ++k) sums[k] = block + k * width_;
     const std::size_t first = part * part_, last = std::min(rows_, first + part_);
     for (std::size_t begin = first; begin < last; begin += kBlock) {
       const std::size_t end = std::min(last, begin + kBlock);
@@ -66,16 +67,10 @@ class ColumnSums {
 /// null) the sums given to row are null too. `cost` of a number in nanoseconds.
 template <std::size_t N, class T, class Row>
 void each_row_with_sums(std::size_t rows, std::size_t width, double cost, std::array<T*, N> to, Row row) {
-  const double row_cost = cost * static_cast<double>(width);
-  if (std::all_of(to.begin(), to.end(), [](T* p) { return p == nullptr; })) {
-    parallel(rows, 1, row_cost, [=](std::size_t begin, std::size_t end) XGRAD_INLINE {
-      for (std::size_t i = begin; i < end; ++i) row(i, std::array<T*, N>{});
-    });
-    return;
-  }
-  ColumnSums<N, T> sums(rows, width);
+  const bool wanted = std::any_of(to.begin(), to.end(), [](T* p) { return p != nullptr; });
+  ColumnSums<N, T> sums(rows, width, wanted);
   ColumnSums<N, T>* const s = &sums;
-  const double part_cost = row_cost * static_cast<double>(sums.part_rows());
+  const double part_cost = cost * static_cast<double>(width * sums.part_rows());
   parallel(sums.parts(), 1, part_cost, [=](std::size_t begin, std::size_t end) XGRAD_INLINE {
     for (std::size_t part = begin; part < end; ++part) s->run(part, row);
   });

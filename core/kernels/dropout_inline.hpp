@@ -33,19 +33,26 @@ class DropMask {
       for (std::size_t i = 0; i < n; ++i) f(i, true);
       return;
     }
-    std::size_t i = 0;
-    if (begin % kBlock != 0) i = part(begin / kBlock, begin % kBlock, std::min(kBlock, begin % kBlock + n), 0, f);
     const std::uint32_t threshold = threshold_;
-    for (; i + kBlock <= n; i += kBlock) {
-      const Words words(*this, (begin + i) / kBlock);
-#pragma omp simd
-      for (std::uint32_t l = 0; l < 16; ++l) {
-        const std::uint32_t h = words(l);
-        f(i + l, (h & 0xffffu) >= threshold);
-        f(i + 16 + l, (h >> 16) >= threshold);
+    std::size_t i = 0, ragged = std::min(n, (kBlock - begin % kBlock) % kBlock);  // before the first whole block
+    for (;;) {
+      for (; i < ragged; ++i) {
+        const std::size_t at = (begin + i) % kBlock;
+        const std::uint32_t h = Words(*this, (begin + i) / kBlock)(static_cast<std::uint32_t>(at % 16));
+        f(i, (at < 16 ? h & 0xffffu : h >> 16) >= threshold);
       }
+      for (; i + kBlock <= n; i += kBlock) {
+        const Words words(*this, (begin + i) / kBlock);
+#pragma omp simd
+        for (std::uint32_t l = 0; l < 16; ++l) {
+          const std::uint32_t h = words(l);
+          f(i + l, (h & 0xffffu) >= threshold);
+          f(i + 16 + l, (h >> 16) >= threshold);
+        }
+      }
+      if (i == n) return;
+      ragged = n;
     }
-    if (i < n) part((begin + i) / kBlock, 0, n - i, i, f);
   }
 
  private:
@@ -64,17 +71,6 @@ class DropMask {
     }
     std::uint32_t counter, k0, k1, k2;
   };
-
-  /// Positions [first, last) of one block, which f knows as `i` onwards; returns the next i.
-  template <class F>
-  XGRAD_INLINE std::size_t part(std::size_t block, std::size_t first, std::size_t last, std::size_t i, F f) const {
-    const Words words(*this, block);
-    for (std::size_t at = first; at < last; ++at, ++i) {
-      const std::uint32_t h = words(static_cast<std::uint32_t>(at % 16));
-      f(i, (at < 16 ? h & 0xffffu : h >> 16) >= threshold_);
-    }
-    return i;
-  }
 
   std::array<std::uint32_t, 4> words_;
   std::uint32_t threshold_;

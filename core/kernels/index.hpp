@@ -10,14 +10,16 @@ namespace xgrad {
 /// What to take along one axis: an integer (that index; the axis is dropped), `range(...)` or `all()`.
 class Slice {
  public:
+  /// One index, counted from the end when negative; the axis is dropped.
   template <class I, class = std::enable_if_t<std::is_integral_v<I>>>
   Slice(I index) : start_(static_cast<std::ptrdiff_t>(index)), index_(true) {}
 
   /// The numbers taken along an axis: first, first + step, ..., `count` of them.
   struct Run {
-    std::size_t first = 0, count = 0;
-    std::ptrdiff_t step = 1;
-    bool dropped = false;
+    std::size_t first = 0;    ///< The first index taken.
+    std::size_t count = 0;    ///< How many are taken.
+    std::ptrdiff_t step = 1;  ///< From one to the next; may be negative.
+    bool dropped = false;     ///< The result lacks this axis.
   };
 
   /// Resolves the slice on an axis; an index outside it throws ShapeError naming `who`.

@@ -198,9 +198,9 @@ Index argmin(const Array<T>& x, std::ptrdiff_t axis, bool keep) {
 
 template <class T>
 Array<T> sum_to(const Array<T>& x, const Shape& shape) {
-  if (shape == x.shape()) return x;
+  if (same_shape(shape, x.shape())) return x;
   const std::size_t lead = x.dimension() - std::min(shape.size(), x.dimension());
-  std::vector<std::ptrdiff_t> axes;
+  xt::svector<std::ptrdiff_t, 4> axes;  // no memory from the system: this runs in every step
   bool fits = shape.size() <= x.dimension();
   for (std::size_t i = 0; i < x.dimension() && fits; ++i) {
     if (i < lead || (shape[i - lead] == 1 && x.shape()[i] != 1)) axes.push_back(static_cast<std::ptrdiff_t>(i));

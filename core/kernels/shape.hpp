@@ -9,12 +9,16 @@ namespace xgrad {
 /// Integers of any type mix; a Shape converts.
 class Extents {
  public:
+  /// An integer of any type.
   struct Value {
+    /// Converts it.
     template <class I, class = std::enable_if_t<std::is_integral_v<I>>>
     Value(I i) : value(static_cast<std::ptrdiff_t>(i)) {}
-    std::ptrdiff_t value;
+    std::ptrdiff_t value;  ///< The integer.
   };
 
+  /// From a list, a shape or a vector of integers; none by default.
+  /// @{
   Extents() = default;
   Extents(std::initializer_list<Value> values) {
     for (const Value v : values) values_.push_back(v.value);
@@ -26,8 +30,11 @@ class Extents {
   Extents(const std::vector<I>& values) {
     for (const I v : values) values_.push_back(static_cast<std::ptrdiff_t>(v));
   }
+  /// @}
 
+  /// How many integers.
   std::size_t size() const { return values_.size(); }
+  /// Integer i, which is not checked.
   std::ptrdiff_t operator[](std::size_t i) const { return values_[i]; }
 
  private:

@@ -24,7 +24,8 @@ Variable<T> relu(const Variable<T>& x);
 template <class T>
 Variable<T> gelu(const Variable<T>& x);
 
-/// x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))): another function than `gelu`, by up to 4.8e-4.
+/// x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))): another function than `gelu`, by up to 4.8e-4. Gradient g
+/// gelu_tanh_grad(x).
 template <class T>
 Variable<T> gelu_tanh(const Variable<T>& x);
 

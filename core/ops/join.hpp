@@ -11,21 +11,24 @@ namespace xgrad {
 
 /// Variables one after the other along an existing axis; each gets its part of the gradient.
 /// Throws ShapeError for none, or when other axes differ.
+/// @{
 template <class T>
 Variable<T> concatenate(const std::vector<Variable<T>>& parts, std::ptrdiff_t axis = 0);
-
-/// Variables of one shape along a new axis. Throws ShapeError for none, or when shapes differ.
-template <class T>
-Variable<T> stack(const std::vector<Variable<T>>& parts, std::ptrdiff_t axis = 0);
-
 template <class T>
 Variable<T> concatenate(std::initializer_list<Variable<T>> parts, std::ptrdiff_t axis = 0) {
   return ::xgrad::concatenate(std::vector<Variable<T>>(parts), axis);
 }
+/// @}
+
+/// Variables of one shape along a new axis. Throws ShapeError for none, or when shapes differ.
+/// @{
+template <class T>
+Variable<T> stack(const std::vector<Variable<T>>& parts, std::ptrdiff_t axis = 0);
 template <class T>
 Variable<T> stack(std::initializer_list<Variable<T>> parts, std::ptrdiff_t axis = 0) {
   return ::xgrad::stack(std::vector<Variable<T>>(parts), axis);
 }
+/// @}
 
 /// Equal parts along an axis; throws ShapeError unless its extent is a multiple of `parts`. The backward pass through
 /// all parts together costs one pass over x's gradient.

@@ -3,10 +3,15 @@
 #include <pthread.h>
 
 #include <functional>
+#include <limits>
 #include <xgrad/core/accumulate.hpp>
+#include <xgrad/core/anomaly.hpp>
 #include <xgrad/core/arithmetic.hpp>
 #include <xgrad/core/backward.hpp>
+#include <xgrad/core/graph.hpp>
 #include <xgrad/core/record.hpp>
+
+#include "throws.hpp"
 
 namespace {
 
@@ -101,6 +106,31 @@ TEST_F(DeepGraph, LeavesOfALongChain) {
     V x(1.0);
     x.set_requires_grad(true);
     EXPECT_EQ(xgrad::leaves(chain(x)).size(), 1u);
+  });
+}
+
+TEST_F(DeepGraph, TextAndDot) {
+  run_on_small_stack([] {
+    V x(1.0);
+    x.set_requires_grad(true);
+    const V y = chain(x);
+    const std::string text = xgrad::graph_to_text(y, {{"x", x}});
+    EXPECT_EQ(text.rfind("%0 = leaf x (), requires grad\n%1 = shift(x) -> ()\n%2 = shift(%1) -> ()\n", 0), 0u);
+    EXPECT_NE(text.find("\n%1000000 = shift(%999999) -> ()\noutput %1000000: 1000000 ops, 1 leaf"), std::string::npos);
+    EXPECT_NE(xgrad::graph_to_dot(y).find("\n  n999999 -> n1000000;\n}\n"), std::string::npos);
+  });
+}
+
+TEST_F(DeepGraph, NearestParameter) {
+  struct One : xgrad::Module<double> {
+    void visit(xgrad::Visitor<double>& v) override { v("x", x); }
+    V x{xgrad::ones<double>({}), true};
+  };
+  run_on_small_stack([] {
+    One one;
+    const xgrad::DetectAnomaly guard(one);
+    const V y = chain(one.x);
+    EXPECT_THROWS(xgrad::AnomalyError, y * std::numeric_limits<double>::infinity(), "; nearest parameter: x");
   });
 }
 

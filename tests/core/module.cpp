@@ -155,6 +155,45 @@ TEST(EvalScope, PutsMixedModesBack) {
   EXPECT_EQ(modes(), (std::vector<bool>{false, true, false})) << "a part in training inside a whole in evaluation";
 }
 
+/// Sees a part that stands elsewhere, beside one of its own.
+struct Onlooker : Module<double> {
+  explicit Onlooker(Dense<double>& other) : part(other) {}
+  void visit(Visitor<double>& v) override { v("own", own), v("part", part), v("again", part); }
+  Dense<double> own{1, 1};
+  Dense<double>& part;
+};
+
+TEST(EvalScope, NestsOnOverlappingModules) {
+  for (const int modes : {0, 1, 2, 3, 4, 5, 6, 7}) {
+    Net net;
+    Onlooker onlooker(net.layers[0]);
+    net.train(modes & 1);
+    onlooker.train(modes & 2);  // its own and the common part
+    net.layers[1].train(modes & 4);
+    const auto now = [&] {
+      return std::vector<bool>{net.is_training(), net.layers[0].is_training(), net.layers[1].is_training(),
+                               onlooker.is_training(), onlooker.own.is_training()};
+    };
+    const auto before = now();
+    for (const bool net_first : {true, false}) {
+      {
+        const EvalScope<double> outer(net_first ? static_cast<Module<double>&>(net) : onlooker);
+        net.layers[0].train();  // in the middle of the outer scope
+        const auto between = now();
+        {
+          const EvalScope<double> inner(net_first ? static_cast<Module<double>&>(onlooker) : net);
+          EXPECT_EQ(now(), std::vector<bool>(5, false));
+          onlooker.train();
+        }
+        auto expected = between;
+        if (!net_first) expected[3] = expected[4] = true;  // changed by hand, and none of the inner scope's
+        EXPECT_EQ(now(), expected) << "modes " << modes << ", net first " << net_first;
+      }
+      EXPECT_EQ(now(), before) << "modes " << modes << ", net first " << net_first;
+    }
+  }
+}
+
 struct Shared2 : Module<double> {  // one part under two names
   void visit(Visitor<double>& v) override { v("part", part), v("again", part); }
   Dense<double> part{2, 2};
@@ -199,19 +238,29 @@ TEST(Module, ZeroGrad) {
 TEST(Module, Summary) {
   Net net;
   net.layers[1].freeze();
+  net.layers[1].eval();
   EXPECT_EQ(net.summary(), R"(Net
-name             shape   count
-layers.0.weight  (3, 2)  6
-layers.0.bias    (3,)    3
-layers.1.weight  (2, 3)  6  frozen
-blocks.0.weight  (2, 2)  4
-blocks.0.bias    (2,)    2
-scale            (2,)    2
-table.0          (1,)    1
-table.1          (2,)    2
-mean             (4,)    4  buffer
-parameters: 26 (208 bytes), of which trainable: 20
+name             type   shape   count
+layers.0         Dense          9
+layers.0.weight         (3, 2)  6
+layers.0.bias           (3,)    3
+layers.1         Dense          6      evaluation mode
+layers.1.weight         (2, 3)  6      frozen
+blocks.0         Dense          6
+blocks.0.weight         (2, 2)  4
+blocks.0.bias           (2,)    2
+scale                   (2,)    2
+tied                    (3, 2)         is layers.0.weight
+table.0                 (1,)    1
+table.1                 (2,)    2
+mean                    (4,)    4      buffer
+generator        Rng
+parameters: 26 (208 bytes), of which trainable: 20; buffers: 4 (32 bytes)
 )");
+  net.eval();
+  net.tied.set_grad(ones<double>({3, 2}));
+  EXPECT_EQ(net.summary().substr(0, 21), "Net, evaluation mode\n");
+  EXPECT_NE(net.summary().find("trainable: 20; gradients: 6 (48 bytes); buffers: 4 (32 bytes)\n"), std::string::npos);
   EXPECT_NE(Dense<float>(2, 2).summary().find("parameters: 6 (24 bytes)\n"), std::string::npos);
 }
 

@@ -29,11 +29,13 @@ TEST(Plot, DrawsAndSaysWhere) {
   const Folder folder;
   const std::string path = folder / "new folder/it's.png";
   bool drawn = false;
+  ::testing::internal::CaptureStderr();
   const std::string line =
       line_of(path,
               {{"a", "set logscale y", {{"s", "lines", {1, 2, 3}, {1, NAN, 1e-30}}, {"none", "lines", {}, {}}}},
                {"b", "", {{"t", "points", {1, 2}, {1, 2}}}}},
               &drawn);
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "") << "gnuplot warns";
   EXPECT_EQ(drawn, have_gnuplot());
   if (!drawn) return;
   EXPECT_EQ(line, "picture: " + path + "\n");

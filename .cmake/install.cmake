@@ -1,0 +1,75 @@
+# What `cmake --install` and `cpack` put where, from CMakeLists.txt.
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/xgrad)
+set(generated ${PROJECT_BINARY_DIR}/package)
+
+target_include_directories(xgrad INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+install(TARGETS xgrad EXPORT xgradTargets)
+foreach(header ${installed_headers})
+  get_filename_component(folder ${header} DIRECTORY)
+  install(FILES ${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/xgrad/${folder})
+endforeach()
+install(FILES ${include_root}/xgrad/xgrad.hpp ${include_root}/xgrad/version.hpp
+  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/xgrad)
+install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+
+# --- find_package ------------------------------------------------------------
+install(EXPORT xgradTargets NAMESPACE xgrad:: DESTINATION ${package_folder})
+get_target_property(library_type xgrad TYPE)
+string(COMPARE EQUAL ${library_type} SHARED_LIBRARY shared)
+if(TARGET xgrad::onednn)
+  set(onednn ON)
+else()
+  set(onednn OFF)
+endif()
+# Arrays are xtensor's templates, so program and library must see one xtensor.
+string(REGEX MATCH "^([0-9]+)\\.([0-9]+)" xtensor_series "${xtensor_VERSION}")
+if(xtensor_series)
+  math(EXPR xtensor_next "${CMAKE_MATCH_2} + 1")
+  set(xtensor_next ${CMAKE_MATCH_1}.${xtensor_next})
+endif()
+configure_file(.cmake/xgradConfig.cmake.in ${generated}/xgradConfig.cmake @ONLY)
+write_basic_package_version_file(${generated}/xgradConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${generated}/xgradConfig.cmake ${generated}/xgradConfigVersion.cmake .cmake/dependencies.cmake
+  DESTINATION ${package_folder})
+
+# --- pkg-config --------------------------------------------------------------
+# A prefix has one library, static or shared, so a static one's needs stand in Libs: `--static` is not asked for.
+set(pc_libs "-L\${libdir} -lxgrad")
+if(NOT shared)
+  string(REPLACE "LINKER:" " -Wl," rpath "${xgrad_rpath}")
+  string(APPEND pc_libs "${rpath} ${XGRAD_OPENBLAS}")
+  if(onednn)
+    string(APPEND pc_libs " ${XGRAD_DNNL}")
+  endif()
+  string(APPEND pc_libs " -lz ${OpenMP_CXX_FLAGS}")
+endif()
+set(pc_folder ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+file(RELATIVE_PATH pc_prefix /${pc_folder} /)
+string(REGEX REPLACE "/$" "" pc_prefix ${pc_prefix})
+configure_file(.cmake/xgrad.pc.in ${generated}/xgrad.pc @ONLY)
+install(FILES ${generated}/xgrad.pc DESTINATION ${pc_folder})
+
+# --- .deb --------------------------------------------------------------------
+# One package: headers and the library, static unless BUILD_SHARED_LIBS. Programs contain what they use of it.
+if(top_level)
+  set(CPACK_GENERATOR DEB)
+  set(CPACK_PACKAGE_NAME libxgrad-dev)
+  set(CPACK_PACKAGE_CONTACT "xgrad maintainers <maintainers@xgrad.invalid>")
+  set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+  set(CPACK_DEBIAN_PACKAGE_SECTION libdevel)
+  set(depends "libxtensor-dev (>= ${xtensor_series})" "libxtensor-dev (<< ${xtensor_next}~)")
+  if(shared)
+    set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+    list(APPEND depends libopenblas0-openmp)
+  else()
+    list(APPEND depends libopenblas-openmp-dev zlib1g-dev)
+    if(onednn)
+      list(APPEND depends libdnnl-dev)
+    endif()
+  endif()
+  list(JOIN depends ", " CPACK_DEBIAN_PACKAGE_DEPENDS)
+  set(CPACK_DEBIAN_PACKAGE_SUGGESTS "libgtest-dev")  # for xgrad/core/testing.hpp
+  include(CPack)
+endif()
