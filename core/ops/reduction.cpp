@@ -132,7 +132,8 @@ Variable<T> logsumexp(const Variable<T>& x, const Axes& axes, bool keep) {
   return record<T>("logsumexp", {x}, saves::all, xgrad::logsumexp(x.value(), axes, keep), [r, axes](auto& b) {
     // exp(x - y) is divided by its sum, 1 but for the rounding of y: near y = 1000 that is 3e-5 in float. Where all x
     // are -inf so is y: exp(x - 0) and its sum are 0 there, while x - y is NaN.
-    const auto& y = detail::array_of(b.output());
+    const auto& output = b.output();
+    const auto& y = detail::array_of(output);
     const auto level = r.spread(xgrad::where(xgrad::equal(y, -std::numeric_limits<T>::infinity()), T(0), y));
     const auto e = xgrad::exp(xgrad::sub(b.input(0), level));
     b.add(0, xgrad::mul(e, detail::over(r.spread(b.grad()), xgrad::sum(e, axes, keep_dims))));
