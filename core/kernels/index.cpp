@@ -59,7 +59,7 @@ struct Region {
 
 // Shape of one row per number in `rows`; refuses numbers outside [0, n).
 Shape rows_shape(const char* who, const Shape& table, const Index& rows) {
-  if (table.size() == 0) fail<ShapeError>(who, "needs an array with rows but got shape ()");
+  if (table.empty()) fail<ShapeError>(who, "needs an array with rows but got shape ()");
   const auto n = static_cast<std::int64_t>(table[0]);
   for (std::size_t i = 0; i < rows.size(); ++i)
     if (rows.data()[i] < 0 || rows.data()[i] >= n)

@@ -86,16 +86,19 @@ std::vector<Array<T>> split(const Array<T>& x, const std::vector<std::size_t>& s
     fail<ShapeError>("split", "sizes must add up to ", extent, ", the extent of axis ", at, " of ",
                      to_string(x.shape()), ", but add up to ", total);
   const std::size_t outer = count_before(x.shape(), at);
-  const std::size_t row = x.size() == 0 ? 0 : x.size() / outer;
+  const std::size_t inner =
+      element_count(Shape(x.shape().begin() + static_cast<std::ptrdiff_t>(at) + 1, x.shape().end()));
   std::vector<Array<T>> parts;
   std::size_t begin = 0;  // of the part within a row
   for (const std::size_t size : sizes) {
     Shape shape = x.shape();
     shape[at] = size;
     Array<T> part(shape);
-    const std::size_t piece = part.size() == 0 ? 0 : part.size() / outer;
-    for (std::size_t o = 0; o < outer && piece > 0; ++o)
-      std::copy(x.data() + o * row + begin, x.data() + o * row + begin + piece, part.data() + o * piece);
+    const std::size_t piece = size * inner;
+    for (std::size_t o = 0; o < outer; ++o) {
+      const T* const from = x.data() + o * extent * inner + begin;
+      std::copy(from, from + piece, part.data() + o * piece);
+    }
     begin += piece;
     parts.push_back(std::move(part));
   }
