@@ -22,7 +22,7 @@ set_tests_properties(consumer:CPP_01_package consumer:CPP_01_pkgconfig PROPERTIE
 add_library(pthread_openblas MODULE ${consumer}/pthread_openblas.cpp)
 function(says name words)  # says(NAME WORDS ARGUMENTS_OF_CMAKE...)
   add_test(NAME consumer:${name} COMMAND ${CMAKE_COMMAND} -G ${CMAKE_GENERATOR} -S ${consumer}
-    -B ${CMAKE_CURRENT_BINARY_DIR}/says_${name} -DCMAKE_PREFIX_PATH=${prefix} -DCMAKE_CXX_COMPILER=${CMAKE_CXX_COMPILER} ${ARGN})
+    -B ${CMAKE_CURRENT_BINARY_DIR}/told_${name} -DCMAKE_PREFIX_PATH=${prefix} -DCMAKE_CXX_COMPILER=${CMAKE_CXX_COMPILER} ${ARGN})
   string(REPLACE " " "[ \n]+" words ${words})  # CMake breaks lines
   set_tests_properties(consumer:${name} PROPERTIES FIXTURES_REQUIRED installed PASS_REGULAR_EXPRESSION ${words})
 endfunction()
