@@ -21,7 +21,7 @@ namespace {
 
 // Size classes: 64 bytes, then four steps per doubling, so that at most a fifth of a block is unused.
 constexpr std::size_t kSmallest = 64;
-constexpr std::size_t kClasses = 4 * 42;
+constexpr std::size_t kDoublings = 42, kClasses = 4 * kDoublings;
 
 std::size_t class_of(std::size_t bytes) {
   if (bytes <= kSmallest) return 0;

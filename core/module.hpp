@@ -80,8 +80,8 @@ class Module {
   Module& operator=(const Module&) = delete;
   /// Moves keep handles to parameters, such as an optimizer's, valid.
   /// @{
-  Module(Module&&) = default;
-  Module& operator=(Module&&) = default;
+  Module(Module&&) noexcept = default;
+  Module& operator=(Module&&) noexcept = default;
   /// @}
   virtual ~Module() = default;
 

@@ -187,7 +187,7 @@ NpyHeader read_npy_header(ByteSource& source, const std::string& who, const std:
   std::string text(length, ' ');
   source.read(text.data(), length);
 
-  const NpyHeader header = DictReader(text, who, where).read();
+  NpyHeader header = DictReader(text, who, where).read();
   std::uint64_t bytes;
   if (!stored_bytes(header.shape, header.type, bytes))
     refuse("shape ", to_string(header.shape), " is larger than any memory");

@@ -81,7 +81,7 @@ bool convert(S from, T& to) {
   } else {
     if constexpr (std::is_integral_v<T> && std::is_same_v<S, std::uint64_t>)
       if (from > static_cast<std::uint64_t>(std::numeric_limits<T>::max())) return false;
-    to = static_cast<T>(from);
+    to = static_cast<T>(from);  // NOLINT(bugprone-signed-char-misuse): a signed char is a number here
   }
   return true;
 }

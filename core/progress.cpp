@@ -3,6 +3,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <cmath>
+
 namespace xgrad {
 
 namespace {
@@ -15,7 +17,7 @@ std::size_t terminal_width(std::FILE* out) {
 /// "0:07", "12:34" or "1:02:03".
 std::string clock_text(double seconds) {
   if (!(seconds < 360000)) return "100 hours and more";
-  const int s = static_cast<int>(seconds + 0.5);
+  const int s = static_cast<int>(std::lround(seconds));
   char text[32];
   if (s >= 3600) std::snprintf(text, sizeof text, "%d:%02d:%02d", s / 3600, s / 60 % 60, s % 60);
   else std::snprintf(text, sizeof text, "%d:%02d", s / 60, s % 60);

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <fstream>
@@ -16,10 +17,11 @@ struct Outcome {
   std::string out, err;
 };
 
-/// A path for a file of the running test.
+/// A path for a file of the running test, of this process alone: two checkouts may be tested at once.
 inline std::string temporary(const std::string& name) {
   const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
-  std::string file = std::string("xgrad_") + test->test_suite_name() + "_" + test->name() + "_" + name;
+  std::string file =
+      "xgrad_" + std::to_string(::getpid()) + "_" + test->test_suite_name() + "_" + test->name() + "_" + name;
   for (char& c : file) c = c == '/' ? '_' : c;  // in the names of parametrised tests
   return ::testing::TempDir() + file;
 }
