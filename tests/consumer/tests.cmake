@@ -15,14 +15,14 @@ foreach(way package pkgconfig)
   add_test(NAME consumer:CPP_01_${way} COMMAND ${consumer}/try ${way} ${CMAKE_CURRENT_BINARY_DIR}/try_${way} ${prefix})
 endforeach()
 set_tests_properties(consumer:CPP_01_package consumer:CPP_01_pkgconfig PROPERTIES FIXTURES_REQUIRED installed TIMEOUT 600
-  ENVIRONMENT "CXX=${CMAKE_CXX_COMPILER};CXXFLAGS=${CMAKE_CXX_FLAGS};STANDARD=20;WIDE_FLAGS=${wide}"
+  ENVIRONMENT "CMAKE_GENERATOR=${CMAKE_GENERATOR};CXX=${CMAKE_CXX_COMPILER};CXXFLAGS=${CMAKE_CXX_FLAGS};STANDARD=20;WIDE_FLAGS=${wide}"
   PASS_REGULAR_EXPRESSION "all as it should be.*.7, 10.,.*.15, 22.*OpenBLAS's kind: 2.*two files agree")
 
 # What a user reads when something is missing or does not suit.
 add_library(pthread_openblas MODULE ${consumer}/pthread_openblas.cpp)
 function(says name words)  # says(NAME WORDS ARGUMENTS_OF_CMAKE...)
-  add_test(NAME consumer:${name} COMMAND ${CMAKE_COMMAND} -S ${consumer} -B ${CMAKE_CURRENT_BINARY_DIR}/says_${name}
-    -DCMAKE_PREFIX_PATH=${prefix} -DCMAKE_CXX_COMPILER=${CMAKE_CXX_COMPILER} ${ARGN})
+  add_test(NAME consumer:${name} COMMAND ${CMAKE_COMMAND} -G ${CMAKE_GENERATOR} -S ${consumer}
+    -B ${CMAKE_CURRENT_BINARY_DIR}/told_${name} -DCMAKE_PREFIX_PATH=${prefix} -DCMAKE_CXX_COMPILER=${CMAKE_CXX_COMPILER} ${ARGN})
   string(REPLACE " " "[ \n]+" words ${words})  # CMake breaks lines
   set_tests_properties(consumer:${name} PROPERTIES FIXTURES_REQUIRED installed PASS_REGULAR_EXPRESSION ${words})
 endfunction()
