@@ -173,9 +173,9 @@ Variable<T> cross_entropy(const Variable<T>& logits, const Index& classes, const
   for (const double w : options.weights) weight_sum += w;
   const auto targets = std::make_shared<const Targets>(
       Targets{classes, options.ignore_index, options.label_smoothing, options.weights, width, weight_sum});
-  const Variable<T> losses = row_losses(logits, targets);
+  Variable<T> losses = row_losses(logits, targets);
   if (options.reduction == Reduction::none) return losses;
-  const Variable<T> total = xgrad::sum(losses);
+  Variable<T> total = xgrad::sum(losses);
   if (options.reduction == Reduction::sum) return total;
   double weight = 0;
   for (std::size_t i = 0; i < classes.size(); ++i)

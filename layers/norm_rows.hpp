@@ -39,7 +39,7 @@ Rows rows_of(const char* who, const Variable<T>& x, const Variable<T>& parameter
 inline Axes last_axes(std::size_t k) {
   std::vector<std::ptrdiff_t> axes;
   for (std::size_t i = 1; i <= k; ++i) axes.push_back(-static_cast<std::ptrdiff_t>(i));
-  return Axes(axes);
+  return axes;
 }
 
 inline void check_eps(const char* who, double eps) {

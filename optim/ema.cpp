@@ -39,7 +39,7 @@ void Ema<T>::load_state(const State<T>& state) {
   check_not_applied("load_state");
   StateNames wanted;
   for (const auto& [name, p] : parameters_) wanted.arrays.emplace_back(name, p.shape());
-  wanted.numbers.push_back("updates");
+  wanted.numbers.emplace_back("updates");
   std::string complaints = differences(names_of(state), wanted, true);
   for (const auto& [name, value] : state.numbers)
     if (!(value >= 0 && value <= 0x1p53 && std::floor(value) == value))

@@ -23,7 +23,8 @@ double constant(std::uint64_t, double lr) { return lr; }
 
 double step(std::uint64_t k, double lr, std::uint64_t every, double factor) {
   if (every == 0) fail<std::invalid_argument>("schedule::step", "every must be at least 1 but is 0");
-  return lr * std::pow(factor, static_cast<double>(k / every));
+  const std::uint64_t times = k / every;
+  return lr * std::pow(factor, static_cast<double>(times));
 }
 
 double exponential(std::uint64_t k, double lr, double factor) { return lr * std::pow(factor, static_cast<double>(k)); }
