@@ -79,7 +79,7 @@ namespace {
 template <class T>
 std::string fault(const Survey<T>& seen) {
   return "that of shape " + to_string(seen.shape) + " is " + detail::first_bad(seen) + ", " + std::to_string(seen.bad) +
-         " of " + std::to_string(seen.size) + (seen.size == 1 ? " entry" : " entries") + " not finite";
+         " of " + detail::count_text(seen.size, "entry", "entries") + " not finite";
 }
 
 }  // namespace

@@ -102,7 +102,7 @@ std::string to_string(const Array<T>& a, int digits) {
 std::size_t normalize_axis(const char* who, std::ptrdiff_t axis, std::size_t rank) {
   const auto n = static_cast<std::ptrdiff_t>(rank);
   if (axis < -n || axis >= n)
-    fail<ShapeError>(who, "axis ", axis, " is outside an array with ", rank, rank == 1 ? " axis" : " axes");
+    fail<ShapeError>(who, "axis ", axis, " is outside an array with ", detail::count_text(rank, "axis", "axes"));
   return static_cast<std::size_t>(axis < 0 ? axis + n : axis);
 }
 

@@ -38,6 +38,11 @@ std::string message(const std::string& who, const Parts&... parts) {
   return text.str();
 }
 
+/// "1 entry", "3 entries".
+inline std::string count_text(std::size_t n, const char* one, const char* many) {
+  return std::to_string(n) + ' ' + (n == 1 ? one : many);
+}
+
 }  // namespace detail
 
 /// Throws Error with "[who] parts..."; every part is printed with <<. Shapes print as "(2, 3)" through `to_string`.

@@ -9,13 +9,6 @@ namespace xgrad::detail {
 
 namespace {
 
-std::string number(double x) {
-  std::ostringstream out;
-  out.precision(6);
-  out << x;
-  return out.str();
-}
-
 /// Compares gradients as far as differences of values can tell, relative to the largest entry. An entry that was not
 /// compared, NaN on one side, fits anything.
 class Comparison {
@@ -104,13 +97,15 @@ std::string factor(const GradcheckInput& input, const Comparison& compare, const
   if (times == 1) return ratio < 0 ? "analytic = -numeric" + where + "the sign is wrong" : "";
   std::string text, count;
   if (times > 1) {
-    text = "analytic = " + sign + number(times) + " x numeric" + where + "a factor " + number(times) + " too much";
+    text = "analytic = " + sign + number_text(times) + " x numeric" + where + "a factor " + number_text(times) +
+           " too much";
     count = who_has(static_cast<std::size_t>(times), input, outputs);
   } else if (part > 1) {
-    text = "analytic = " + sign + "numeric / " + number(part) + where + "a factor " + number(part) + " is missing";
+    text = "analytic = " + sign + "numeric / " + number_text(part) + where + "a factor " + number_text(part) +
+           " is missing";
     count = who_has(static_cast<std::size_t>(part), input, outputs);
   } else {
-    text = "analytic = " + number(ratio) + " x numeric" + where + "a constant factor is wrong";
+    text = "analytic = " + number_text(ratio) + " x numeric" + where + "a constant factor is wrong";
     return text;
   }
   return text + and_sign + (count.empty() ? "" : "; " + count);
@@ -200,7 +195,7 @@ std::string hint(const GradcheckReport& report, const Suspect& suspect, const st
   const GradcheckInput& input = report.inputs[suspect.input];
   for (const std::size_t i : suspect.entries)
     if (const double a = input.analytic.data()[i]; !std::isfinite(a))
-      return "the backward pass gives " + number(a) + " though the value is finite";
+      return "the backward pass gives " + number_text(a) + " though the value is finite";
   for (const std::size_t i : suspect.entries)
     if (!std::isfinite(input.numeric.data()[i]))
       return "the value becomes nan or inf within one step: the point lies at the border of the domain";

@@ -51,7 +51,7 @@ std::vector<std::string> input_names(const GradcheckInputs& inputs, const Gradch
   if (n == 0) fail<std::invalid_argument>("gradcheck", "needs at least one input");
   if (!options.names.empty() && options.names.size() != n)
     fail<std::invalid_argument>("gradcheck", "needs one name per input but got ", options.names.size(), " names for ",
-                                n, n == 1 ? " input" : " inputs");
+                                count_text(n, "input", "inputs"));
   std::vector<std::string> names = options.names;
   while (names.size() < n) names.push_back("input " + std::to_string(names.size()));
   return names;
@@ -178,12 +178,9 @@ std::string Runs::compare_with_plain_pass() {
     for (std::size_t i = 0; i < plain[t].size(); ++i) {
       const double a = plain[t].data()[i], b = base_[t].data()[i];
       if (std::abs(a - b) <= precision_.atol + precision_.rtol * std::max(std::abs(a), std::abs(b))) continue;
-      std::ostringstream out;
-      out.precision(9);
-      out << "the gradient by " << targets_[t].name << " at " << to_string(index_of(i, plain[t].shape())) << " is " << a
-          << " in an ordinary pass but " << b
-          << " with create_graph: a kernel and its twin, or the two forms of a derivative, disagree";
-      return out.str();
+      return "the gradient by " + targets_[t].name + " at " + to_string(index_of(i, plain[t].shape())) + " is " +
+             number_text(a, 9) + " in an ordinary pass but " + number_text(b, 9) +
+             " with create_graph: a kernel and its twin, or the two forms of a derivative, disagree";
     }
   return "";
 }

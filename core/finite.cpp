@@ -37,10 +37,11 @@ Survey<T>::Survey(const Array<T>& a, bool allow_negative_infinity) : size(a.size
 }
 
 template <class T>
-std::string number_text(T x) {
+std::string number_text(T x, int digits) {
   if (std::isnan(x)) return "NaN";
   if (std::isinf(x)) return x > 0 ? "inf" : "-inf";
   std::ostringstream out;
+  out.precision(digits);
   out << x;
   return out.str();
 }
@@ -62,7 +63,7 @@ std::string range_text(const Survey<T>& seen) {
   if (seen.finite > 0) out << "from " << number_text(seen.low) << " to " << number_text(seen.high);
   if (seen.bad > 0 && seen.finite > 0) out << " but for ";
   if (seen.bad > 0)
-    out << seen.bad << " of " << seen.size << (seen.size == 1 ? " entry" : " entries") << " not finite, the first "
+    out << seen.bad << " of " << count_text(seen.size, "entry", "entries") << " not finite, the first "
         << first_bad(seen);
   return out.str();
 }
@@ -70,7 +71,7 @@ std::string range_text(const Survey<T>& seen) {
 #define XGRAD_INSTANTIATE(T)                              \
   template bool all_finite(const Array<T>&);              \
   template struct Survey<T>;                              \
-  template std::string number_text(T);                    \
+  template std::string number_text(T, int);               \
   template std::string first_bad(const Survey<T>&);       \
   template std::string first_non_finite(const Array<T>&); \
   template std::string range_text(const Survey<T>&);

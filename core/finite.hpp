@@ -29,9 +29,9 @@ struct Survey {
   T low = 0, high = 0;  // of the finite ones
 };
 
-/// "NaN", "inf", "-inf", or the number with 6 digits.
+/// "NaN", "inf", "-inf", or the number with so many significant digits.
 template <class T>
-std::string number_text(T x);
+std::string number_text(T x, int digits = 6);
 
 /// "NaN at (2, 3)": the first bad entry. There must be one.
 template <class T>

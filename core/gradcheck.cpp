@@ -4,7 +4,6 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
-#include <sstream>
 
 #include "diagnosis.hpp"
 #include "verdict.hpp"
@@ -17,19 +16,14 @@ using detail::index_of;
 using detail::Point;
 using detail::Verdict;
 
-std::string number(double x) {
-  std::ostringstream out;
-  out.precision(9);
-  out << x;
-  return out.str();
-}
+std::string number(double x) { return detail::number_text(x, 9); }
 
 /// "5%", "1e-4"
 std::string share(double part) {
   return part > 1e-3 ? number(100 * part) + '%' : "1e-" + std::to_string(std::lround(-std::log10(part)));
 }
 
-std::string entries(std::size_t n) { return std::to_string(n) + (n == 1 ? " entry" : " entries"); }
+std::string entries(std::size_t n) { return detail::count_text(n, "entry", "entries"); }
 
 class Checker {
  public:

@@ -10,7 +10,7 @@ namespace xgrad::detail {
 
 void check_arity(std::size_t takes, std::size_t given) {
   if (takes != given)
-    fail<std::invalid_argument>("gradcheck", "the function takes ", takes, takes == 1 ? " input" : " inputs",
+    fail<std::invalid_argument>("gradcheck", "the function takes ", detail::count_text(takes, "input", "inputs"),
                                 " but got ", given);
 }
 
@@ -31,7 +31,7 @@ Variable<double> as_op(const ArrayFunction& f, const std::vector<Variable<double
     Arrays gradients = f.gradients(numbers, b.grad());
     if (gradients.size() != n)
       fail<ShapeError>("gradcheck", "backward must return one gradient per input but returned ", gradients.size(),
-                       " for ", n, n == 1 ? " input" : " inputs");
+                       " for ", detail::count_text(n, "input", "inputs"));
     for (std::size_t i = 0; i < n; ++i)
       if (gradients[i].shape() != b.shape(i))
         fail<ShapeError>("gradcheck", "backward must return a gradient of shape ", to_string(b.shape(i)), " by ",

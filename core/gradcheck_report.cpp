@@ -9,10 +9,6 @@ namespace xgrad {
 
 namespace {
 
-std::string count(std::size_t n, const char* one, const char* many) {
-  return std::to_string(n) + ' ' + (n == 1 ? one : many);
-}
-
 using Json = nlohmann::ordered_json;
 
 Json number(double x) {
@@ -62,20 +58,22 @@ std::string GradcheckReport::text() const {
     return out.str();
   }
   const bool sampled = checked() < entries();
-  const std::string total = sampled ? std::to_string(checked()) + " of " + count(entries(), "entry", "entries") +
-                                          " (sampled with seed " + std::to_string(seed) + ")"
-                                    : count(checked(), "entry", "entries");
+  const std::string total = sampled ? std::to_string(checked()) + " of " +
+                                          detail::count_text(entries(), "entry", "entries") + " (sampled with seed " +
+                                          std::to_string(seed) + ")"
+                                    : detail::count_text(checked(), "entry", "entries");
   if (ok()) {
-    out << total << " of " << count(inputs.size(), "input", "inputs") << " checked\n";
+    out << total << " of " << detail::count_text(inputs.size(), "input", "inputs") << " checked\n";
   } else {
-    out << wrong() << " of " << (sampled ? count(checked(), "entry", "entries") + " checked" : total) << " disagree\n";
+    out << wrong() << " of " << (sampled ? detail::count_text(checked(), "entry", "entries") + " checked" : total)
+        << " disagree\n";
     std::size_t agreeing = 0;
     for (const GradcheckInput& input : inputs)
       if (input.wrong > 0)
         out << "  " << input.name << ", shape " << to_string(input.analytic.shape()) << ": " << input.wrong << " of "
             << input.checked << (input.checked < input.analytic.size() ? " checked" : "") << " disagree\n";
       else ++agreeing;
-    if (agreeing > 0) out << "  " << count(agreeing, "other input agrees\n", "other inputs agree\n");
+    if (agreeing > 0) out << "  " << detail::count_text(agreeing, "other input agrees\n", "other inputs agree\n");
     out << "worst: " << worst->input << " at " << to_string(worst->index) << ": analytic " << worst->analytic
         << ", numeric " << worst->numeric;
     out.precision(2);

@@ -122,8 +122,8 @@ std::string graph_to_text(const Variable<T>& output, const Names<T>& names) {
   if (output.node()) out << '%' << graph.number(*output.node());
   else constant(output.shared_value().get(), output.shape());
   const std::size_t ops = graph.entries.size() - leaves;
-  out << ": " << ops << (ops == 1 ? " op, " : " ops, ") << leaves << (leaves == 1 ? " leaf, " : " leaves, ") << trained
-      << (trained == 1 ? " number that requires a gradient\n" : " numbers that require a gradient\n");
+  out << ": " << detail::count_text(ops, "op", "ops") << ", " << detail::count_text(leaves, "leaf", "leaves") << ", "
+      << detail::count_text(trained, "number that requires", "numbers that require") << " a gradient\n";
   return out.str();
 }
 

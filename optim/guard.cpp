@@ -22,12 +22,11 @@ bool GradGuard<T>::passes() {
   }
   if (!first) return true;
   if (choice_ == NonFinite::error)
-    fail<AnomalyError>("GradGuard", "gradients must be finite but that of ", first->first, " holds ",
-                       detail::first_non_finite(first->second.grad()), others ? ", and " + std::to_string(others) : "",
-                       others == 0   ? ""
-                       : others == 1 ? " other parameter is not finite either"
-                                     : " other parameters are not finite either",
-                       "; lower the learning rate, clip gradients, or leave such steps out (NonFinite::skip)");
+    fail<AnomalyError>(
+        "GradGuard", "gradients must be finite but that of ", first->first, " holds ",
+        detail::first_non_finite(first->second.grad()),
+        others ? ", and of " + detail::count_text(others, "other parameter", "other parameters") + ", too" : "",
+        "; lower the learning rate, clip gradients, or leave such steps out (NonFinite::skip)");
   ++skipped_;
   return false;
 }

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "../core/checkpoint_folder.hpp"
+#include "../core/finite.hpp"
 #include "../core/plot.hpp"
 #include "../core/progress.hpp"
 #include "../core/weighted_mean.hpp"
@@ -173,13 +174,8 @@ class Trainer<T>::Run {
     };
     if (!std::isfinite(value)) {
       if (options_.non_finite == NonFinite::skip) return false;
-      fail<AnomalyError>("Trainer", "the loss must be finite but is ",
-                         std::isnan(value) ? "NaN"
-                         : value > 0       ? "inf"
-                                           : "-inf",
-                         " at ", where(),
-                         "; lower the learning rate, look at the data, or leave such steps out "
-                         "(NonFinite::skip)");
+      fail<AnomalyError>("Trainer", "the loss must be finite but is ", detail::number_text(value), " at ", where(),
+                         "; lower the learning rate, look at the data, or leave such steps out (NonFinite::skip)");
     }
     optimizer_.zero_grad();
     loss.backward();
@@ -313,11 +309,7 @@ class Trainer<T>::Run {
     return report;
   }
 
-  static std::string number(double x) {
-    char digits[32];
-    std::snprintf(digits, sizeof digits, "%.4g", x);
-    return digits;
-  }
+  static std::string number(double x) { return detail::number_text(x, 4); }
 
   /// "epoch 3, step 90 of 300, loss 0.0123, validation 0.0145, best 0.0141 at step 60"
   std::string text() const {
