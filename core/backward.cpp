@@ -141,26 +141,28 @@ void check_output(const Variable<T>& output, bool seeded) {
 }
 
 template <class T>
-void backward_from(const Variable<T>& output, Array<T> seed, bool retain_graph) {
+void backward_from(const Variable<T>& output, const Array<T>& seed, bool retain_graph) {
   Pass<T, Array<T>> pass({output}, 0);
   for (auto& slot : pass.slots()) {
     slot.keep = slot.node->is_leaf && slot.node->requires_grad;
   }
   pass.check();
-  pass.seed(output, std::move(seed));
+  pass.seed(output, seed);
   pass.run(retain_graph);
   // Only now, when no derivative can throw any more, do the leaves change.
   for (auto& slot : pass.slots()) {
     if (!slot.keep || !slot.grad) continue;
     std::optional<Array<T>>& g = slot.node->as_leaf()->grad;
-    if (g) add_in_place(*g, slot.grad->value);
-    else g = std::move(slot.grad->value);
+    if (g) add_in_place(*g, slot.grad->get());
+    else g = std::move(slot.grad->own());
   }
 }
 
 template <class T, class G>
 std::vector<Variable<T>> gradients(const std::vector<Variable<T>>& outputs, const std::vector<Variable<T>>& inputs,
-                                   const GradOptions& options, const std::vector<Variable<T>>& seeds) {
+                                   const GradOptions& options, std::vector<Variable<T>> seeds) {
+  if (seeds.empty())
+    for (const Variable<T>& output : outputs) seeds.emplace_back(ones<T>(output.shape()));
   std::uint64_t oldest = ~std::uint64_t{0};
   for (const Variable<T>& input : inputs) oldest = std::min(oldest, input.node()->id);
   Pass<T, G> pass(outputs, oldest);
@@ -172,16 +174,15 @@ std::vector<Variable<T>> gradients(const std::vector<Variable<T>>& outputs, cons
       fail<GraphError>("grad", "no output depends on input ", i, " of shape ", to_string(inputs[i].shape()),
                        "; pass allow_unused for zeros");
   for (std::size_t k = 0; k < outputs.size(); ++k) {
-    const Variable<T> seed = seeds.empty() ? Variable<T>(ones<T>(outputs[k].shape())) : seeds[k];
     if (!pass.find(*outputs[k].node())) continue;  // older than every input
-    if constexpr (std::is_same_v<G, Array<T>>) pass.seed(outputs[k], Array<T>(seed.value()));
-    else pass.seed(outputs[k], Variable<T>(seed));
+    if constexpr (std::is_same_v<G, Array<T>>) pass.seed(outputs[k], seeds[k].value());
+    else pass.seed(outputs[k], seeds[k]);
   }
   pass.run(options.retain_graph || options.create_graph);
   std::vector<Variable<T>> result;
   for (const Variable<T>& input : inputs) {
     const auto* slot = pass.find(*input.node());
-    result.push_back(slot && slot->grad ? Variable<T>(slot->grad->value) : Variable<T>(zeros<T>(input.shape())));
+    result.push_back(slot && slot->grad ? Variable<T>(slot->grad->get()) : Variable<T>(zeros<T>(input.shape())));
   }
   return result;
 }

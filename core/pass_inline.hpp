@@ -23,11 +23,22 @@ template <class T, class G>
 class Pass {
  public:
   /// A gradient on its way. In a block of its own, since few live at a time: the pool hands out the same warm ones.
-  struct Gradient {
-    explicit Gradient(G&& g) : value(std::move(g)) {}
+  class Gradient {
+   public:
+    explicit Gradient(G&& g) : own_(std::move(g)) {}
+    explicit Gradient(const G* lent) : lent_(lent) {}
     static void* operator new(std::size_t bytes) { return memory::allocate(bytes); }
     static void operator delete(void* p, std::size_t bytes) noexcept { memory::deallocate(p, bytes); }
-    G value;
+
+    const G& get() const { return lent_ ? *lent_ : own_; }
+    G& own() {
+      if (lent_) own_ = *std::exchange(lent_, nullptr);
+      return own_;
+    }
+
+   private:
+    G own_;
+    const G* lent_ = nullptr;  // a seed, which is the caller's: copied when it is to be changed or kept
   };
 
   struct Slot {
@@ -69,9 +80,12 @@ class Pass {
     }
   }
 
-  void seed(const Variable<T>& output, G&& g) {
+  /// `g` must outlive the pass.
+  void seed(const Variable<T>& output, const G& g) {
     if (watcher_) watcher_->check_seed(output.op(), array_of(g));
-    accumulate(*find(*output.node()), std::move(g));
+    Slot& slot = *find(*output.node());
+    if (slot.grad) add(slot, g);
+    else slot.grad.reset(new Gradient(&g));
   }
 
   void run(bool retain_graph) {
@@ -98,7 +112,7 @@ class Pass {
     given_[i] = true;
     Slot& slot = slots_[static_cast<std::size_t>(b.slots_[i])];
     if (!slot.grad) accumulate(slot, zeros<T>(b.shape(i)));
-    return slot.grad->value;
+    return slot.grad->own();
   }
 
  private:
@@ -162,7 +176,7 @@ class Pass {
     given_.assign(node.edges.size(), false);
     forwarded_.clear();
     std::conditional_t<std::is_same_v<G, Array<T>>, ArrayBackward<T>, GraphBackward<T>> b(*this, *slot.node,
-                                                                                          slot.grad->value, parents);
+                                                                                          slot.grad->get(), parents);
     node.derive(b);
     for (std::size_t i = 0; i < given_.size(); ++i)
       if (parents[i] >= 0 && !given_[i])
@@ -170,16 +184,16 @@ class Pass {
                          ", which needs a gradient; call b.add(", i, ", ...), with zeros if that is the derivative");
     for (std::size_t k = 0; k < forwarded_.size(); ++k) {
       Slot& parent = slots_[static_cast<std::size_t>(parents[forwarded_[k]])];
-      if (parent.grad) add(parent, slot.grad->value);
+      if (parent.grad) add(parent, slot.grad->get());
       else if (k + 1 == forwarded_.size() && !slot.keep) parent.grad = std::move(slot.grad);
-      else accumulate(parent, G(slot.grad->value));
+      else accumulate(parent, G(slot.grad->get()));
     }
   }
 
   /// derive() under DetectAnomaly. What came before was finite, so a gradient that is not arose here.
   void derive_watched(Slot& slot) {
     const detail::Unwatched pause;
-    const detail::Survey<T> upstream(array_of(slot.grad->value));
+    const detail::Survey<T> upstream(array_of(slot.grad->get()));
     const auto parent = [&](std::size_t i) -> Slot* {
       const std::ptrdiff_t at = parents_[slot.edges + i];
       return at >= 0 ? &slots_[static_cast<std::size_t>(at)] : nullptr;
@@ -189,7 +203,7 @@ class Pass {
     for (std::size_t i = 0; i < inputs; ++i) summed.push_back(parent(i) && parent(i)->grad);
     derive(slot);
     for (std::size_t i = 0; i < inputs; ++i)
-      if (parent(i)) watcher_->check_gradient(*slot.node, i, array_of(parent(i)->grad->value), upstream, summed[i]);
+      if (parent(i)) watcher_->check_gradient(*slot.node, i, array_of(parent(i)->grad->get()), upstream, summed[i]);
   }
 
   static const Array<T>& array_of(const Array<T>& g) { return g; }
@@ -210,8 +224,8 @@ class Pass {
     else slot.grad.reset(new Gradient(std::move(g)));
   }
   static void add(Slot& slot, const G& g) {
-    if constexpr (std::is_same_v<G, Array<T>>) add_in_place(slot.grad->value, g);
-    else slot.grad->value = slot.grad->value + g;
+    if constexpr (std::is_same_v<G, Array<T>>) add_in_place(slot.grad->own(), g);
+    else slot.grad->own() = slot.grad->get() + g;
   }
 
   const std::uint64_t oldest_;

@@ -56,7 +56,7 @@ class BackwardBase {
   friend class Pass<T, G>;
 
   /// @cond  For the engine.
-  BackwardBase(Pass<T, G>& pass, Node<T>& node, G& grad, const std::ptrdiff_t* slots)
+  BackwardBase(Pass<T, G>& pass, Node<T>& node, const G& grad, const std::ptrdiff_t* slots)
       : pass_(pass), node_(node), grad_(grad), slots_(slots) {}
 
   [[noreturn]] void no_input(std::size_t i) const;
@@ -67,7 +67,7 @@ class BackwardBase {
 
   Pass<T, G>& pass_;
   Node<T>& node_;
-  G& grad_;
+  const G& grad_;
   const std::ptrdiff_t* slots_;  // of each input in the pass, -1 where no gradient is wanted
   /// @endcond
 };

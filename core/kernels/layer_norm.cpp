@@ -11,6 +11,7 @@ namespace xgrad {
 namespace {
 
 using detail::lane_sum;
+using detail::lane_sums;
 using detail::parallel;
 
 // x - mean in T, with the digits of the double mean: the first difference is all but exact, and `low` is what the mean
@@ -22,14 +23,6 @@ struct Centre {
   XGRAD_INLINE T operator()(T x) const { return (x - high) - low; }
   T high, low;
 };
-
-// Summed relative to the first number: a constant row has exactly its mean, and a common offset costs no digits.
-template <class T>
-XGRAD_INLINE inline double mean_of(const T* x, std::size_t width) {
-  const double first = static_cast<double>(x[0]);
-  const auto offset = [=](std::size_t j) XGRAD_INLINE { return static_cast<double>(x[j]) - first; };
-  return first + lane_sum<double>(width, offset) / static_cast<double>(width);
-}
 
 // sum f(j)^2 in T; in double where that overflows.
 template <class T, class F>
@@ -48,6 +41,31 @@ XGRAD_INLINE inline double squared_deviations(const T* x, std::size_t width, dou
   return sum_of_squares<T>(width, [=](std::size_t j) XGRAD_INLINE { return centred(x[j]); });
 }
 
+struct Moments {
+  double mean, squares;  // squares: the sum of squared deviations
+};
+
+// A first sum relative to the first number, so that a constant row has exactly its mean and a common offset costs no
+// digits; then deviations from that, whose own mean says what it missed.
+template <class T>
+XGRAD_INLINE inline Moments moments(const T* x, std::size_t width) {
+  const double n = static_cast<double>(width);
+  const T first = x[0];
+  double shift = lane_sum<T>(width, [=](std::size_t j) XGRAD_INLINE { return x[j] - first; });
+  if (!std::isfinite(shift))
+    shift = lane_sum<double>(
+        width, [=](std::size_t j) XGRAD_INLINE { return static_cast<double>(x[j]) - static_cast<double>(first); });
+  const double mean = static_cast<double>(first) + shift / n;
+  const Centre<T> centred(mean);
+  const auto sums = lane_sums<T, 2>(width, [=](std::size_t j) XGRAD_INLINE {
+    const T v = centred(x[j]);
+    return std::array<T, 2>{v, v * v};
+  });
+  if (!std::isfinite(sums[1])) return {mean, squared_deviations(x, width, mean)};
+  const double missed = sums[0] / n;
+  return {mean + missed, std::max(sums[1] - missed * sums[0], 0.0)};
+}
+
 XGRAD_INLINE inline double deviation(double squares, std::size_t width) {
   return std::sqrt(squares / static_cast<double>(width - 1));
 }
@@ -55,6 +73,17 @@ XGRAD_INLINE inline double deviation(double squares, std::size_t width) {
 // What one number costs, in nanoseconds.
 template <class T>
 constexpr double kCost = sizeof(T) == 4 ? 0.3 : 0.6;
+
+// (x - mean) r: the centre as above, and what it lost subtracted last.
+template <class T>
+struct Normalized {
+  XGRAD_INLINE Normalized(double mean, double r)
+      : high(static_cast<T>(mean)),
+        scale(static_cast<T>(r)),
+        low(static_cast<T>((mean - static_cast<double>(high)) * r)) {}
+  XGRAD_INLINE T operator()(T x) const { return (x - high) * scale - low; }
+  T high, scale, low;
+};
 
 template <class T>
 struct Backward {
@@ -64,40 +93,29 @@ struct Backward {
 
   // With a = dy gamma, xh = (x - mean) r and pull = mean(a xh):  dx = r (a - mean(a) - xh pull). The first pass over
   // the row also sums dgamma and dbeta; a null pointer says that they are not wanted.
-  template <bool kScaled, bool kSums, class Centred, class Pull>
-  XGRAD_INLINE void row(std::size_t i, Centred centred, T scale, bool subtract_mean, Pull pull_of, T* gamma_sum,
+  template <bool kScaled, bool kSums, class Pull>
+  XGRAD_INLINE void row(std::size_t i, Normalized<T> normalized, bool subtract_mean, Pull pull_of, T* gamma_sum,
                         T* beta_sum) const {
     const T* const d = dy + i * width;
     const T* const v = x + i * width;
     const T* const g = gamma;
-    double a_total = 0, product_total = 0;
-    for (std::size_t begin = 0; begin < width; begin += 256) {
-      const std::size_t end = std::min(width, begin + 256);
-      T a_part = 0, product_part = 0;
-#pragma omp simd reduction(+ : a_part, product_part)
-      for (std::size_t j = begin; j < end; ++j) {
-        const T a = kScaled ? d[j] * g[j] : d[j], xh = centred(v[j]) * scale;
-        a_part += a;
-        product_part += a * xh;
-        if (kSums) {
-          gamma_sum[j] += d[j] * xh;
-          beta_sum[j] += d[j];
-        }
+    const auto totals = detail::lane_sums<T, 2>(width, [=](std::size_t j) XGRAD_INLINE {
+      const T a = kScaled ? d[j] * g[j] : d[j], xh = normalized(v[j]);
+      if (kSums) {
+        gamma_sum[j] += d[j] * xh;
+        beta_sum[j] += d[j];
       }
-      a_total += static_cast<double>(a_part);
-      product_total += static_cast<double>(product_part);
-    }
+      return std::array<T, 2>{a, a * xh};
+    });
     if (!dx) return;
-    const T a_mean = subtract_mean ? static_cast<T>(a_total / static_cast<double>(width)) : T(0);
-    const T k = static_cast<T>(pull_of(product_total));
+    const T a_mean = subtract_mean ? static_cast<T>(totals[0] / static_cast<double>(width)) : T(0);
+    const T k = static_cast<T>(pull_of(totals[1])), scale = normalized.scale;
     T* const to = dx + i * width;
     // A fused multiply-subtract would leave the rounding of a.
     if (width == 1 && subtract_mean) return void(to[0] = (a_mean - a_mean) + (k - k));
 #pragma omp simd
-    for (std::size_t j = 0; j < width; ++j) {
-      const T a = kScaled ? d[j] * g[j] : d[j], xh = centred(v[j]) * scale;
-      to[j] = scale * ((a - a_mean) - xh * k);
-    }
+    for (std::size_t j = 0; j < width; ++j)
+      to[j] = scale * (((kScaled ? d[j] * g[j] : d[j]) - a_mean) - normalized(v[j]) * k);
   }
 };
 
@@ -111,19 +129,18 @@ void layer_norm_forward(const T* x, std::size_t rows, std::size_t width, const T
     for (std::size_t i = begin; i < end; ++i) {
       const T* const from = x + i * width;
       T* const to = y + i * width;
-      const double m = mean_of(from, width), squares = squared_deviations(from, width, m);
+      const auto [m, squares] = moments(from, width);
       const double r = form == NormForm::population ? 1 / std::sqrt(squares / static_cast<double>(width) + eps)
                                                     : 1 / (deviation(squares, width) + eps);
       if (mean) mean[i] = m;
       if (rstd) rstd[i] = r;
-      const Centre<T> centred(m);
-      const T scale = static_cast<T>(r);
+      const Normalized<T> normalized(m, r);
       if (gamma && beta) {
 #pragma omp simd
-        for (std::size_t j = 0; j < width; ++j) to[j] = centred(from[j]) * scale * gamma[j] + beta[j];
+        for (std::size_t j = 0; j < width; ++j) to[j] = normalized(from[j]) * gamma[j] + beta[j];
       } else {
         for (std::size_t j = 0; j < width; ++j)
-          to[j] = centred(from[j]) * scale * (gamma ? gamma[j] : T(1)) + (beta ? beta[j] : T(0));
+          to[j] = normalized(from[j]) * (gamma ? gamma[j] : T(1)) + (beta ? beta[j] : T(0));
       }
     }
   });
@@ -143,12 +160,11 @@ void layer_norm_backward(const T* dy, const T* x, std::size_t rows, std::size_t 
       const double s = deviation(squared_deviations(x + i * width, width, m), width);
       return s > 0 ? product / ((n - 1) * s * r) : s;  // a NaN stays
     };
-    const Centre<T> centred(m);
-    const T scale = static_cast<T>(r);
-    if (gamma && gamma_sum) backward.template row<true, true>(i, centred, scale, true, pull, gamma_sum, beta_sum);
-    else if (gamma) backward.template row<true, false>(i, centred, scale, true, pull, gamma_sum, beta_sum);
-    else if (gamma_sum) backward.template row<false, true>(i, centred, scale, true, pull, gamma_sum, beta_sum);
-    else backward.template row<false, false>(i, centred, scale, true, pull, gamma_sum, beta_sum);
+    const Normalized<T> normalized(m, r);
+    if (gamma && gamma_sum) backward.template row<true, true>(i, normalized, true, pull, gamma_sum, beta_sum);
+    else if (gamma) backward.template row<true, false>(i, normalized, true, pull, gamma_sum, beta_sum);
+    else if (gamma_sum) backward.template row<false, true>(i, normalized, true, pull, gamma_sum, beta_sum);
+    else backward.template row<false, false>(i, normalized, true, pull, gamma_sum, beta_sum);
   });
 }
 
@@ -178,12 +194,11 @@ void rms_norm_backward(const T* dy, const T* x, std::size_t rows, std::size_t wi
   detail::each_row_with_sums(rows, width, kCost<T>, sums, [=](std::size_t i, std::array<T*, 2> sum) XGRAD_INLINE {
     T *const gamma_sum = sum[0], *const beta_sum = sum[1];
     const auto pull = [=](double product) XGRAD_INLINE { return product / n; };
-    const auto itself = [](T v) XGRAD_INLINE { return v; };
-    const T scale = static_cast<T>(rrms[i]);
-    if (gamma && gamma_sum) backward.template row<true, true>(i, itself, scale, false, pull, gamma_sum, beta_sum);
-    else if (gamma) backward.template row<true, false>(i, itself, scale, false, pull, gamma_sum, beta_sum);
-    else if (gamma_sum) backward.template row<false, true>(i, itself, scale, false, pull, gamma_sum, beta_sum);
-    else backward.template row<false, false>(i, itself, scale, false, pull, gamma_sum, beta_sum);
+    const Normalized<T> normalized(0, rrms[i]);
+    if (gamma && gamma_sum) backward.template row<true, true>(i, normalized, false, pull, gamma_sum, beta_sum);
+    else if (gamma) backward.template row<true, false>(i, normalized, false, pull, gamma_sum, beta_sum);
+    else if (gamma_sum) backward.template row<false, true>(i, normalized, false, pull, gamma_sum, beta_sum);
+    else backward.template row<false, false>(i, normalized, false, pull, gamma_sum, beta_sum);
   });
 }
 

@@ -36,25 +36,42 @@ XGRAD_INLINE inline float power_of_two(std::int32_t k) {
   return bit_cast<float>(static_cast<std::uint32_t>(k + 127) << 23);
 }
 
-/// e^x = 2^k e^r, k whole and |r| <= log(2) / 2; e^r by a polynomial.
+/// e^x = 2^k e^r, k whole and |r| <= log(2) / 2; e^r by a polynomial. Adding `shift`, 1.5 * 2^23 and a whole number,
+/// rounds to whole numbers: then the last bits of `shifted` are k and that number.
+struct ExpParts {
+  XGRAD_INLINE ExpParts(float x, float shift) {
+    const float sum = x * 1.44269504f + shift;  // 1 / log(2)
+    const float k = sum - shift;
+    // log(2) in two parts, of which the first times k is exact.
+    const float r = (x - k * 0.693359375f) + k * 2.12194440e-4f;
+    float p = 0.00139264004798f;
+    p = p * r + 0.00836335268256f;
+    p = p * r + 0.0416665533108f;
+    p = p * r + 0.166665759439f;
+    p = p * r + 0.5f;
+    power = (p * r) * r + r + 1.0f;
+    shifted = bit_cast<std::uint32_t>(sum);
+  }
+  float power;
+  std::uint32_t shifted;
+};
+
 XGRAD_INLINE inline float exp_of(float x) {
   const float high = 89.0f, low = -104.0f;  // beyond, inf and 0 in any case
-  const float held = x > high ? high : x < low ? low : x;
-  const float shift = 12582912.0f;                   // 1.5 * 2^23: adding it rounds to a whole number
-  const float shifted = held * 1.44269504f + shift;  // 1 / log(2)
-  const float whole = shifted - shift;
-  // log(2) in two parts, of which the first times `whole` is exact.
-  const float r = (held - whole * 0.693359375f) + whole * 2.12194440e-4f;
-  float p = 0.00139264004798f;
-  p = p * r + 0.00836335268256f;
-  p = p * r + 0.0416665533108f;
-  p = p * r + 0.166665759439f;
-  p = p * r + 0.5f;
-  p = (p * r) * r + r + 1.0f;
-  const auto k = static_cast<std::int32_t>(bit_cast<std::uint32_t>(shifted) - bit_cast<std::uint32_t>(shift));
+  const float shift = 12582912.0f;
+  const ExpParts e(x > high ? high : x < low ? low : x, shift);
+  const auto k = static_cast<std::int32_t>(e.shifted - bit_cast<std::uint32_t>(shift));
   const std::int32_t half = k >> 1;  // in two steps, since 2^k alone may be out of range
-  return p * power_of_two(half) * power_of_two(k - half);
+  return e.power * power_of_two(half) * power_of_two(k - half);
 }
+
+/// The same for x <= 0, with less work: 2^k = 2^(k + 64) 2^-64, the first of which is always in range.
+XGRAD_INLINE inline float exp_of_negative(float x) {
+  const float low = -104.0f;
+  const ExpParts e(x < low ? low : x, 12582912.0f + 64.0f);
+  return e.power * bit_cast<float>((e.shifted << 23) + 0x3f800000u) * 0x1p-64f;
+}
+XGRAD_INLINE inline double exp_of_negative(double x) { return std::exp(x); }
 XGRAD_INLINE inline double exp_of(double x) { return std::exp(x); }
 
 XGRAD_INLINE inline float tanh_of(float x) {
@@ -78,7 +95,7 @@ XGRAD_INLINE inline double tanh_of(double x) { return std::tanh(x); }
 /// 1 / (1 + e^-x); e^-|x| is at most 1, so neither branch overflows or loses digits.
 template <class T>
 XGRAD_INLINE inline T logistic(T x) {
-  const T e = exp_of(-magnitude(x));
+  const T e = exp_of_negative(-magnitude(x));
   return (x < 0 ? e : T(1)) / (T(1) + e);
 }
 
@@ -103,7 +120,7 @@ XGRAD_INLINE inline double normal_cdf_of(double x) { return 0.5 * std::erfc(-0.7
 
 template <class T>
 XGRAD_INLINE inline T normal_pdf_of(T x) {
-  return T(0.39894228040143267794) * exp_of(T(-0.5) * x * x);  // 1 / sqrt(2 pi)
+  return T(0.39894228040143267794) * exp_of_negative(T(-0.5) * x * x);  // 1 / sqrt(2 pi)
 }
 
 }  // namespace xgrad::detail

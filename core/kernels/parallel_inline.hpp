@@ -13,6 +13,7 @@
 #include <omp.h>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <limits>
 #include <vector>
@@ -74,19 +75,41 @@ void parallel(std::size_t n, std::size_t grain, double cost, F body) {
   part(static_cast<std::size_t>(omp_get_thread_num()), static_cast<std::size_t>(omp_get_num_threads()));
 }
 
-/// f(0) + ... + f(n - 1), T numbers, in vector lanes: in T over 256 numbers at a time, in double over all. The order
-/// depends on n and the instruction set alone. T = double keeps all digits of a double sum.
+/// N sums at once: of f(0) to f(n - 1), each N numbers of type T. They are taken in lanes, of every k-th number each,
+/// that together fill four vectors, since an addition waits for the one before it; lanes are added up in pairs (a
+/// compiler's own reduction adds them one by one). The order depends on n alone. T = double keeps a double's digits.
+template <class T, std::size_t N, class F>
+XGRAD_INLINE inline std::array<double, N> lane_sums(std::size_t n, F f) {
+  constexpr std::size_t lanes = 256 / sizeof(T) / N;
+  constexpr std::size_t block = 16 * lanes;  // a lane adds up so many numbers in T before they are added up in double
+  std::array<double, N> totals{};
+  for (std::size_t begin = 0; begin < n; begin += block) {
+    const std::size_t end = std::min(n, begin + block);
+    T sum[N][lanes] = {};
+    const auto add = [&](std::size_t i, std::size_t k) XGRAD_INLINE {
+      const std::array<T, N> terms = f(i + k);
+      for (std::size_t s = 0; s < N; ++s) sum[s][k] += terms[s];
+    };
+    std::size_t i = begin;
+    for (; i + lanes <= end; i += lanes) {
+#pragma omp simd
+      for (std::size_t k = 0; k < lanes; ++k) add(i, k);
+    }
+#pragma omp simd
+    for (std::size_t k = 0; k < end - i; ++k) add(i, k);
+#pragma GCC unroll 8
+    for (std::size_t half = lanes / 2; half > 0; half /= 2)
+      for (std::size_t s = 0; s < N; ++s)
+        for (std::size_t k = 0; k < half; ++k) sum[s][k] += sum[s][k + half];
+    for (std::size_t s = 0; s < N; ++s) totals[s] += static_cast<double>(sum[s][0]);
+  }
+  return totals;
+}
+
+/// f(0) + ... + f(n - 1), in the same way.
 template <class T, class F>
 XGRAD_INLINE inline double lane_sum(std::size_t n, F f) {
-  double total = 0;
-  for (std::size_t begin = 0; begin < n; begin += 256) {
-    const std::size_t end = std::min(n, begin + 256);
-    T part = 0;
-#pragma omp simd reduction(+ : part)
-    for (std::size_t i = begin; i < end; ++i) part += f(i);
-    total += static_cast<double>(part);
-  }
-  return total;
+  return lane_sums<T, 1>(n, [=](std::size_t i) XGRAD_INLINE { return std::array<T, 1>{static_cast<T>(f(i))}; })[0];
 }
 
 /// lane_sum over many numbers, shared out to threads in blocks of 4096 that are then added in pairs: the error stays

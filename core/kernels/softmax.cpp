@@ -14,7 +14,7 @@ namespace xgrad {
 namespace {
 
 using detail::cost_of;
-using detail::exp_of;
+using detail::exp_of_negative;
 using detail::lane_max;
 using detail::lane_sum;
 
@@ -59,7 +59,7 @@ XGRAD_INLINE inline void softmax_row(std::size_t n, T* y, const T* x) {  // y ma
   const T largest = lane_max(x, n);
   if (largest == kNothing<T>) return std::fill(y, y + n, nothing_or_nan(n, x));
 #pragma omp simd
-  for (std::size_t i = 0; i < n; ++i) y[i] = exp_of(x[i] - largest);
+  for (std::size_t i = 0; i < n; ++i) y[i] = exp_of_negative(x[i] - largest);
   const T scale = static_cast<T>(1 / lane_sum<T>(n, [=](std::size_t i) XGRAD_INLINE { return y[i]; }));
 #pragma omp simd
   for (std::size_t i = 0; i < n; ++i) y[i] *= scale;
@@ -104,8 +104,8 @@ Array<T> log_softmax(const Array<T>& x, std::ptrdiff_t axis) {
     if (largest == kNothing<T>) return std::fill(y, y + n, kNothing<T> + nothing_or_nan(n, v));
     const auto best = static_cast<std::size_t>(std::find(v, v + n, largest) - v);
     // The largest term is exactly 1 (or NaN); log1p of the others keeps the digits of a sum close to 1.
-    const auto term = [=](std::size_t i) XGRAD_INLINE { return exp_of(v[i] - largest); };
-    const auto later = [=](std::size_t i) XGRAD_INLINE { return exp_of(v[best + 1 + i] - largest); };
+    const auto term = [=](std::size_t i) XGRAD_INLINE { return exp_of_negative(v[i] - largest); };
+    const auto later = [=](std::size_t i) XGRAD_INLINE { return exp_of_negative(v[best + 1 + i] - largest); };
     const double others = lane_sum<T>(best, term) + lane_sum<T>(n - best - 1, later);
     const T log_sum = static_cast<T>(std::log1p(others)) + (largest - largest);
 #pragma omp simd
@@ -121,7 +121,7 @@ Array<T> log_softmax_backward(const Array<T>& y, const Array<T>& g, std::ptrdiff
     if (lane_max(l, n) == kNothing<T>) return std::fill(dx, dx + n, nothing_or_nan(n, l));
     const T total = static_cast<T>(lane_sum<T>(n, [=](std::size_t i) XGRAD_INLINE { return d[i]; }));
 #pragma omp simd
-    for (std::size_t i = 0; i < n; ++i) dx[i] = d[i] - exp_of(l[i]) * total;
+    for (std::size_t i = 0; i < n; ++i) dx[i] = d[i] - exp_of_negative(l[i]) * total;
   };
   return along_last("log_softmax_backward", axis, row, y, g);
 }

@@ -60,6 +60,14 @@ TEST(Math, ExpOfFloat) {
   });
 }
 
+TEST(Math, ExpOfNegativeFloat) {
+  each_instruction_set([] {
+    EXPECT_LE(worst([](float v) XGRAD_INLINE { return xgrad::detail::exp_of_negative(v > 0 ? -v : v); },
+                    [](double v) { return std::exp(v > 0 ? -v : v); }, ulp),
+              1.5);
+  });
+}
+
 TEST(Math, TanhOfFloat) {
   each_instruction_set([] {
     EXPECT_LE(worst([](float v) XGRAD_INLINE { return xgrad::detail::tanh_of(v); },
