@@ -20,7 +20,7 @@ class DropMask {
 
   DropMask(double p, std::uint64_t key)
       : words_(philox({0, 0, 0, 2}, {static_cast<std::uint32_t>(key), static_cast<std::uint32_t>(key >> 32)})),
-        threshold_(static_cast<std::uint32_t>(std::lround(p * 65536))),
+        threshold_(static_cast<std::uint64_t>(std::lround(p * 65536)) << 16),
         kept_(p < 1 ? static_cast<T>(1 / (1 - p)) : T(0)) {}
 
   T kept() const { return kept_; }
@@ -33,21 +33,21 @@ class DropMask {
       for (std::size_t i = 0; i < n; ++i) f(i, true);
       return;
     }
-    const std::uint32_t threshold = threshold_;
+    const auto last_dropped = static_cast<std::uint32_t>(threshold_ - 1);
     std::size_t i = 0, ragged = std::min(n, (kBlock - begin % kBlock) % kBlock);  // before the first whole block
     for (;;) {
       for (; i < ragged; ++i) {
         const std::size_t at = (begin + i) % kBlock;
         const std::uint32_t h = Words(*this, (begin + i) / kBlock)(static_cast<std::uint32_t>(at % 16));
-        f(i, (at < 16 ? h & 0xffffu : h >> 16) >= threshold);
+        f(i, (at < 16 ? h << 16 : h) > last_dropped);
       }
       for (; i + kBlock <= n; i += kBlock) {
         const Words words(*this, (begin + i) / kBlock);
 #pragma omp simd
         for (std::uint32_t l = 0; l < 16; ++l) {
           const std::uint32_t h = words(l);
-          f(i + l, (h & 0xffffu) >= threshold);
-          f(i + 16 + l, (h >> 16) >= threshold);
+          f(i + l, h << 16 > last_dropped);
+          f(i + 16 + l, h > last_dropped);
         }
       }
       if (i == n) return;
@@ -73,7 +73,7 @@ class DropMask {
   };
 
   std::array<std::uint32_t, 4> words_;
-  std::uint32_t threshold_;
+  std::uint64_t threshold_;  // on the upper half of a word: what lies below is dropped
   T kept_;
 };
 
