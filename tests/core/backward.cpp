@@ -312,6 +312,32 @@ TEST_F(Backward, GradOfSeveralOutputsWithSeeds) {
   EXPECT_THROWS(GraphError, xgrad::grad(std::vector<V>{}, std::vector<V>{x}), "at least one output");
 }
 
+// The pass works on the caller's array, and on the way an add hands it on as it is.
+TEST_F(Backward, ASeedIsReadAndNeverChanged) {
+  const Array<double> seed{1, 10};
+  V x = leaf({1, 2}), w = leaf({3, 4});
+  const V y = x + w;
+  (y + y * x).backward(seed);
+  expect_numbers(seed, {1, 10});
+  expect_numbers(x.grad(), {1 + 1 + 4, 10 + 20 + 60});
+  expect_numbers(w.grad(), {2, 30});
+
+  V itself = leaf({5, 6});
+  itself.backward(seed);
+  itself.backward(seed);
+  expect_numbers(itself.grad(), {2, 20});
+  itself.backward(itself.grad());
+  expect_numbers(itself.grad(), {4, 40});
+  expect_numbers(seed, {1, 10});
+
+  const V twice = x * x, seeds(seed);
+  expect_numbers(xgrad::grad({twice, twice, x}, {x, twice}, {true}, {seeds, seeds, seeds})[0].value(), {5, 90});
+  const auto recorded = xgrad::grad({twice, twice}, {twice, x}, {false, true}, {seeds, seeds});
+  expect_numbers(recorded[0].value(), {2, 20});
+  expect_numbers(recorded[1].value(), {4, 80});
+  expect_numbers(seeds.value(), {1, 10});
+}
+
 TEST_F(Backward, GradThrowsForAnUnusedInputUnlessAllowed) {
   V x = leaf({1}), unused = leaf({1, 2});
   EXPECT_THROWS(GraphError, xgrad::grad(x * x, unused),
