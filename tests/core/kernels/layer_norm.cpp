@@ -183,6 +183,31 @@ TYPED_TEST(NormKernels, LN_01_AMeanThatFloatCannotHold) {
            [](const Row& row) { return normalized(row, 1e-5, NormForm::population); });
 }
 
+// The first number is where sums start from; one far from the others must cost them nothing.
+TYPED_TEST(NormKernels, AnOutlierAtTheFront) {
+  using T = TypeParam;
+  for (const NormForm form : kForms)
+    for (const std::size_t width : {3, 100, 1023, 4099})
+      for (const double first : {1e3, -1e6, 1e12}) {
+        Array<T> x = sample<T>({1, width}, 1, 1, 2);
+        x(0, 0) = static_cast<T>(first);
+        const Row want = normalized(row_of(x, 0, width), 1e-5, form);
+        const Array<T> y = forward(x, 1e-5, form);
+        for (std::size_t j = 0; j < width; ++j) {
+          const double wanted = static_cast<double>(want[j]);
+          EXPECT_TRUE(close(static_cast<double>(y(0, j)), wanted, 4 * unit<T>(), unit<T>()))
+              << y(0, j) << " and not " << wanted << " in " << width << " numbers after " << first;
+        }
+      }
+}
+
+// Sums that leave the range of float do not leave that of double.
+TEST(NormKernelsOfFloat, TheLargestNumbers) {
+  const float m = std::numeric_limits<float>::max();
+  expect_numbers(forward(Array<float>{{m, 0, m, 0, 0, m}}), {1, -1, 1, -1, -1, 1}, 1e-6);
+  expect_numbers(forward(Array<float>{{-m / 2, m / 2, m / 2, -m / 2}}), {-1, 1, 1, -1}, 1e-6);
+}
+
 TYPED_TEST(NormKernels, LN_02_ConstantRow) {
   using T = TypeParam;
   for (const NormForm form : kForms)
