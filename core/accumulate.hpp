@@ -30,8 +30,12 @@ Variable<T> place(const Variable<T>& x, const Slices& slices, const Shape& shape
 
 /// Rows of x (entries of axis 0) by number, shape rows.shape + x.shape[1:]; gradients of repeated rows add up.
 /// Throws ShapeError, naming value and position, for a number outside [0, x.shape[0]).
+/// @{
 template <class T>
 Variable<T> take(const Variable<T>& x, const Index& rows);
+template <class T, class E, class = if_real<E>>
+Variable<T> take(const Variable<T>& x, const E& rows) = delete;  // rows must be an Index
+/// @}
 
 /// Zeros of the given shape with the rows of x added at the rows named: undoes `take`.
 template <class T>

@@ -51,6 +51,10 @@ static_assert(std::is_same_v<typename xt::temporary_type<Array<double>>::type::s
 template <class E>
 inline constexpr bool is_expression = xt::is_xexpression<std::decay_t<E>>::value;
 
+/// For the deleted overloads that refuse real numbers where an Index is wanted: xtensor would cut off their fractions.
+template <class E>
+using if_real = std::enable_if_t<is_expression<E> && std::is_floating_point_v<typename std::decay_t<E>::value_type>>;
+
 /// True when two shapes are the same. (Their own == calls memcmp, which for a few words costs more than it compares.)
 inline bool same_shape(const Shape& a, const Shape& b) noexcept {
   const std::size_t n = a.size();

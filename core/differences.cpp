@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "backward.hpp"
+#include "record.hpp"
 
 namespace xgrad::detail {
 
@@ -123,9 +124,9 @@ void Runs::add_target(const std::string& name, const Variable<double>& leaf) {
   targets_.push_back({name, leaf});
 }
 
-Variable<double> Runs::call() {
+Variable<double> Runs::call(const std::vector<Variable<double>>& inputs) {
   surroundings_.restore(options_.fix_generators);
-  Variable<double> y = f_(inputs_);
+  Variable<double> y = f_(inputs);
   if (!y.defined()) fail<GraphError>("gradcheck", "the function returned an undefined Variable");
   if (!y.requires_grad())
     fail<GraphError>("gradcheck", "the result of shape ", to_string(y.shape()),
@@ -169,6 +170,31 @@ std::vector<Array<double>> Runs::differentiate(const std::vector<Variable<double
     wrt.push_back(target.leaf);
   }
   return values(gradients(tracked, wrt, false, seeds));
+}
+
+// NaN in place of the numbers, where no op has saved them, since what reads freed memory may find them still there.
+std::string Runs::compare_with_temporaries(const std::vector<Array<double>>& gradients_of_leaves) {
+  if (order_ == 2) return "";
+  std::vector<Variable<double>> temporaries, wrt;
+  for (const auto& x : inputs_)
+    temporaries.push_back(record<double>("temporary", {x}, saves::nothing, Array<double>(x.value()),
+                                         [](auto& b) { b.add(0, b.grad()); }));
+  const Variable<double> y = call(temporaries);
+  for (const auto& x : temporaries)
+    if (x.shared_value().unique()) x.shared_value()->array.fill(std::numeric_limits<double>::quiet_NaN());
+  for (const CheckTarget& target : targets_) wrt.push_back(target.leaf);
+  const auto found = values(gradients({y}, wrt, false, {cotangents_[0]}));
+  for (std::size_t t = 0; t < found.size(); ++t)
+    for (std::size_t i = 0; i < found[t].size(); ++i) {
+      const double a = found[t].data()[i], b = gradients_of_leaves[t].data()[i];
+      if (std::isnan(b) || std::abs(a - b) <= precision_.atol + precision_.rtol * std::abs(b) || a == b) continue;
+      return "the gradient by " + targets_[t].name + " at " + to_string(index_of(i, found[t].shape())) + " is " +
+             number_text(b, 9) + ", but " + number_text(a, 9) +
+             " when the input is a temporary that is gone before the backward pass: a derivative refers to numbers "
+             "that were not saved; capture no reference and no `auto` of an xtensor expression but an Array, or read "
+             "b.input(i)";
+    }
+  return "";
 }
 
 std::string Runs::compare_with_plain_pass() {

@@ -112,6 +112,8 @@ class Runs {
 
   /// Makes these outputs the reference, draws cotangents for them, and takes the gradients by all targets.
   std::vector<Array<double>> differentiate(const std::vector<Variable<double>>& outputs);
+  /// How these gradients differ when the inputs are temporaries whose numbers are gone once f has returned, or "".
+  std::string compare_with_temporaries(const std::vector<Array<double>>& gradients_of_leaves);
   /// Second order: how the gradient taken with its graph differs from the plain one, or "".
   std::string compare_with_plain_pass();
 
@@ -131,7 +133,8 @@ class Runs {
 
  private:
   void add_target(const std::string& name, const Variable<double>& leaf);
-  Variable<double> call();
+  Variable<double> call() { return call(inputs_); }
+  Variable<double> call(const std::vector<Variable<double>>& inputs);
   std::vector<Variable<double>> first_gradients(const Variable<double>& y, bool create_graph);
 
   const int order_;

@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <utility>
 
 #include "check.hpp"
@@ -29,11 +30,17 @@ auto uninterrupted(F call) {
   return result;
 }
 
-std::string advice(int error) {
+std::string current_folder() {
+  std::error_code none;
+  return std::filesystem::current_path(none).string();
+}
+
+std::string advice(int error, const std::string& path, bool reading) {
   switch (error) {
     case ENOENT:
     case ENOTDIR:
-      return "; does the folder exist?";
+      if (!reading) return "; does the folder exist?";
+      return path.front() == '/' ? "; check the path" : "; check the path, which begins at " + current_folder();
     case EACCES:
     case EPERM:
     case EROFS:
@@ -47,8 +54,9 @@ std::string advice(int error) {
   }
 }
 
-[[noreturn]] void fail_system(const std::string& who, const char* what, const std::string& path, int error) {
-  fail<FileError>(who, "cannot ", what, " ", path, ": ", std::strerror(error), advice(error));
+[[noreturn]] void fail_system(const std::string& who, const char* what, const std::string& path, int error,
+                              bool reading = false) {
+  fail<FileError>(who, "cannot ", what, " ", path, ": ", std::strerror(error), advice(error, path, reading));
 }
 
 /// Where a link leads, so that the link stays and its target is replaced.
@@ -78,7 +86,7 @@ int sync_folder(const std::string& path) {
 InputFile::InputFile(std::string who, std::string path) : who_(std::move(who)), path_(std::move(path)) {
   // Without O_NONBLOCK, opening a pipe would wait for its writer.
   descriptor_ = uninterrupted([&] { return ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK); });
-  if (descriptor_ < 0) fail_system(who_, "open", path_, errno);
+  if (descriptor_ < 0) fail_system(who_, "open", path_, errno, true);
   struct stat status;
   const int error = ::fstat(descriptor_, &status) == 0 ? 0 : errno;
   if (error != 0 || !S_ISREG(status.st_mode)) {

@@ -70,6 +70,7 @@ class Checker {
       const auto second = runs_.outputs();
       if (problem(why_not_comparable(first, runs_.values(second)))) return;
       auto analytic = runs_.differentiate(second);
+      if (problem(runs_.compare_with_temporaries(analytic))) return;
       for (std::size_t t = 0; t < analytic.size(); ++t) report_.inputs[t].analytic = std::move(analytic[t]);
       report_.cotangents = runs_.cotangents();
     }

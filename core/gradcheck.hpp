@@ -151,8 +151,10 @@ inline constexpr bool is_call = !std::is_convertible_v<const F&, GradcheckInputs
 /// shrinks. There the gradient is right when it lies between them (a subgradient), and a note names the entry. So it is
 /// where a kink lies beside the point, within the step, and closer differences agree. A jump fails, named as such.
 ///
-/// First f is run twice; if the results differ the report says "not deterministic" and compares nothing. A gradient
-/// that is not finite disagrees with anything.
+/// First f is run twice; if the results differ the report says "not deterministic" and compares nothing. So it does
+/// when the gradient is another where inputs are temporaries that are gone before the backward pass: then a derivative
+/// refers to numbers that it should have captured as an Array or saved. A gradient that is not finite disagrees with
+/// anything.
 ///
 /// *Float.* A function of Variable<float> alone is checked in float: differences of float values, with a step of 0.01
 /// and tolerances to match, find relative errors of 5% in entries above 5% of their input's largest gradient; a note
@@ -170,11 +172,13 @@ GradcheckReport gradcheck(F&& f, const GradcheckInputs& inputs, const GradcheckO
 }
 
 /// `gradcheck<float>(f, inputs)` for a generic f: its gradients in float against differences of its values in double.
-/// Finds relative errors of 1% in entries above 1% of their input's largest gradient.
+/// Finds relative errors of 1% in entries above 1% of their input's largest gradient. A function of Variable<float>
+/// alone is checked as above.
 template <class T, class F, class = std::enable_if_t<std::is_same_v<T, float> && !detail::is_module<F>>>
 GradcheckReport gradcheck(F&& f, const GradcheckInputs& inputs, const GradcheckOptions& options = {}) {
-  return detail::run_float_gradcheck(nullptr, detail::checked_function<float>(f), nullptr,
-                                     detail::checked_function<double>(f), inputs, options);
+  detail::CheckedFunction<double> in_double;
+  if constexpr (detail::takes_variables<double, F>) in_double = detail::checked_function<double>(f);
+  return detail::run_float_gradcheck(nullptr, detail::checked_function<float>(f), nullptr, in_double, inputs, options);
 }
 
 /// Checks a function on plain arrays with a backward pass written by hand, so code that is not built on xgrad.
@@ -197,8 +201,10 @@ GradcheckReport gradcheck(F&& f, const GradcheckInputs& inputs, const GradcheckO
 ///     };
 ///     std::cout << gradcheck(forward, backward, std::vector<double>{0.5, -1.0, 2.0});
 ///
-/// Functions of Array<float> are checked in float, as functions of Variable<float> are. A wrong number of gradients or
-/// one of a wrong shape is the report's problem. Throws as gradcheck.
+/// Functions of Array<float> are checked in float, as functions of Variable<float> are; generic ones are in double, or
+/// in float by `gradcheck<float>(forward, backward, inputs)`. A wrong number of gradients or one of a wrong shape is
+/// the report's problem. Throws as gradcheck.
+/// @{
 template <class Forward, class Backward,
           class = std::enable_if_t<!detail::is_module<Forward> && detail::is_call<Backward>>>
 GradcheckReport gradcheck(Forward&& forward, Backward&& backward, const GradcheckInputs& inputs,
@@ -207,6 +213,15 @@ GradcheckReport gradcheck(Forward&& forward, Backward&& backward, const Gradchec
   return detail::run_gradcheck(detail::array_function<T>(forward, backward), inputs, options,
                                std::is_same_v<T, float> ? detail::Arithmetic::in_float : detail::Arithmetic::in_double);
 }
+template <
+    class T, class Forward, class Backward,
+    class = std::enable_if_t<std::is_same_v<T, float> && !detail::is_module<Forward> && detail::is_call<Backward>>>
+GradcheckReport gradcheck(Forward&& forward, Backward&& backward, const GradcheckInputs& inputs,
+                          const GradcheckOptions& options = {}) {
+  return detail::run_gradcheck(detail::array_function<T>(forward, backward), inputs, options,
+                               detail::Arithmetic::in_float);
+}
+/// @}
 
 /// Checks a module against its inputs and every parameter that requires a gradient, by dotted name. Parameters are
 /// perturbed in place and restored bit for bit, also when something throws; their `.grad()` and requires_grad stay as

@@ -83,6 +83,9 @@ class Shared {
   friend bool operator!=(const Shared& a, const Shared& b) noexcept { return a.p_ != b.p_; }
   /// @}
 
+  /// True when no other Shared points to the same object.
+  bool unique() const noexcept { return p_ && p_->uses_.load(std::memory_order_acquire) == 1; }
+
   /// Gives up the pointer with its count: for conversion between Shareds only.
   X* detach() noexcept { return std::exchange(p_, nullptr); }
 

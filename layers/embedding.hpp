@@ -28,7 +28,11 @@ class Embedding : public Module<T> {
   /// @}
 
   /// The rows of these ids: (...) to (..., features).
+  /// @{
   Variable<T> operator()(const Index& ids) const;
+  template <class E, class = if_real<E>>
+  Variable<T> operator()(const E& ids) const = delete;  // ids must be an Index
+  /// @}
 
   /// x W^T: the weight as an output layer, (..., features) to (..., count), a score for each id.
   Variable<T> as_linear(const Variable<T>& x) const;

@@ -65,7 +65,12 @@ struct CrossEntropyOptions {
 /// The mean divides by the sum of w[class] over the rows that count, as in PyTorch, and is 0 when none does (PyTorch:
 /// NaN). Throws ShapeError for classes of another shape, a class outside [0, C) (naming value and position), or another
 /// number of weights; std::invalid_argument for smoothing outside [0, 1] or a negative weight.
+/// @{
 template <class T>
 Variable<T> cross_entropy(const Variable<T>& logits, const Index& classes, const CrossEntropyOptions& options = {});
+template <class T, class E, class = if_real<E>>
+Variable<T> cross_entropy(const Variable<T>& logits, const E& classes,
+                          const CrossEntropyOptions& options = {}) = delete;  // classes must be an Index
+/// @}
 
 }  // namespace xgrad

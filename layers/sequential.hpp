@@ -61,10 +61,15 @@ class Sequential : public Module<T> {
     return *this;
   }
 
-  /// Applies the steps one after the other.
+  /// Applies the steps one after the other. A ShapeError of a step says which it was.
   Variable<T> operator()(const Variable<T>& x) {
     Variable<T> y = x;
-    for (Step& step : steps_) y = step.call_(y);
+    std::size_t i = 0;
+    try {
+      for (; i < steps_.size(); ++i) y = steps_[i].call_(y);
+    } catch (const ShapeError& error) {
+      throw ShapeError(error.what() + ("; in step " + std::to_string(i)) + " of Sequential");
+    }
     return y;
   }
 
@@ -84,7 +89,10 @@ class Sequential : public Module<T> {
     if (i >= steps_.size())
       fail<std::invalid_argument>("Sequential", "step must be below ", steps_.size(), " but is ", i);
     M* const module = dynamic_cast<M*>(steps_[i].module_.get());
-    if (!module) fail<std::invalid_argument>("Sequential", "step ", i, " is not a module of the type asked for");
+    if (!module)
+      fail<std::invalid_argument>("Sequential", "step ", i, " is ",
+                                  steps_[i].module_ ? "of type " + steps_[i].module_->name() : "a function",
+                                  ", not of the type asked for");
     return *module;
   }
 

@@ -1,5 +1,6 @@
 #include "optimizer.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <string>
@@ -61,9 +62,14 @@ void Optimizer<T>::zero_grad() {
 
 template <class T>
 void Optimizer<T>::step() {
+  const auto moves = [](const Variable<T>& p) { return p.requires_grad() && p.has_grad(); };
+  if (std::none_of(parameters_.begin(), parameters_.end(), moves))
+    fail<GraphError>(who_,
+                     "no parameter has a gradient; call backward() between zero_grad() and step(), on a loss that "
+                     "is computed from this optimizer's parameters");
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     Variable<T>& p = parameters_[i];
-    if (!p.requires_grad() || !p.has_grad()) continue;
+    if (!moves(p)) continue;
     slots_[i].lr = lr_ * lr_factors_[i];
     p.mutate([&](Array<T>& value) { update(value, p.grad(), slots_[i]); });
     ++slots_[i].steps;

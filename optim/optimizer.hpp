@@ -44,7 +44,8 @@ class Optimizer {
   void zero_grad();
 
   /// Updates every parameter in place from its gradient. Parameters that are frozen or have no gradient stay as they
-  /// are, with what is remembered of them. A backward pass through a graph built before the step throws GraphError.
+  /// are, with what is remembered of them. Throws GraphError when that is all of them, since nothing would be trained;
+  /// so does a backward pass through a graph built before the step.
   void step();
 
   /// What it remembers: "SGD.lr", and "SGD.0.steps" and "SGD.0.buffer.0", ... for parameter 0 and so on, once updated.

@@ -136,5 +136,7 @@ void add_rows(Array<T>& target, const Index& rows, const Array<T>& values) {
   template void add_rows(Array<T>&, const Index&, const Array<T>&);
 XGRAD_INSTANTIATE(float)
 XGRAD_INSTANTIATE(double)
+template Index slice(const Index&, const Slices&);
+template Index take(const Index&, const Index&);
 
 }  // namespace xgrad

@@ -59,8 +59,12 @@ void add_to_slice(Array<T>& target, const Slices& slices, const Array<T>& values
 
 /// Rows of x (entries of axis 0) by number, of shape rows.shape + x.shape[1:]. Throws ShapeError, naming value and
 /// position, for a number outside [0, x.shape[0]); -1 is outside.
+/// @{
 template <class T>
 Array<T> take(const Array<T>& x, const Index& rows);
+template <class T, class E, class = if_real<E>>
+Array<T> take(const Array<T>& x, const E& rows) = delete;  // rows must be an Index
+/// @}
 
 /// target[rows[i]] += values[i] for each i in order, so that repeated rows add up. Throws ShapeError, before any
 /// change, for a row outside the target or another shape than rows.shape + target.shape[1:].

@@ -124,5 +124,6 @@ std::vector<Array<T>> split(const Array<T>& x, std::size_t parts, std::ptrdiff_t
   template std::vector<Array<T>> split(const Array<T>&, const std::vector<std::size_t>&, std::ptrdiff_t);
 XGRAD_INSTANTIATE(float)
 XGRAD_INSTANTIATE(double)
+XGRAD_INSTANTIATE(std::int64_t)
 
 }  // namespace xgrad

@@ -170,5 +170,6 @@ Array<T> squeeze(const Array<T>& x, const Axes& axes) {
   template Array<T> squeeze(const Array<T>&, const Axes&);
 XGRAD_INSTANTIATE(float)
 XGRAD_INSTANTIATE(double)
+XGRAD_INSTANTIATE(std::int64_t)
 
 }  // namespace xgrad

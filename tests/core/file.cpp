@@ -82,7 +82,9 @@ TEST(File, WritesAndReadsBack) {
 TEST(File, WhatCannotBeReadIsNamed) {
   const Folder folder;
   EXPECT_THROWS(FileError, xgrad::InputFile("load", folder / "none"),
-                "[load] cannot open " + (folder / "none") + ": No such file or directory; does the folder exist?");
+                "[load] cannot open " + (folder / "none") + ": No such file or directory; check the path");
+  EXPECT_THROWS(FileError, xgrad::InputFile("load", "no-such-file"),
+                "[load] cannot open no-such-file: No such file or directory; check the path, which begins at /");
   EXPECT_THROWS(FileError, xgrad::InputFile("load", folder.str()), "it is a folder; give the path of a file");
   ASSERT_EQ(mkfifo((folder / "pipe").c_str(), 0600), 0);
   EXPECT_THROWS(FileError, xgrad::InputFile("load", folder / "pipe"), "it is not a regular file");

@@ -3,6 +3,7 @@
 
 #include <xgrad/core/accumulate.hpp>
 #include <xgrad/core/backward.hpp>
+#include <xgrad/core/kernels/elementwise.hpp>
 #include <xgrad/core/testing.hpp>
 
 #include "planted.hpp"
@@ -206,6 +207,33 @@ TEST(Gradcheck, OddValuesAreNamed) {
   EXPECT_EQ(gradcheck(log, from<double>({1.0, 0.0})).text(),
             "gradcheck failed: the output is -inf at (1,), so there is nothing to take differences of\n");
   EXPECT_TRUE(says(gradcheck(log, from<double>({1.0, 1e-7})).text(), "at the border of the domain"));
+}
+
+// The leaf of a check lives on, so what refers to its numbers finds them; in a model they are gone.
+TEST(Gradcheck, DerivativesThatReferToNumbersTheyDoNotOwn) {
+  const auto lazy = [](const V& x) {
+    const auto e = xt::exp(x.value());
+    return record<double>("lazy", {x}, saves::nothing, e, [e](auto& b) { b.add(0, b.grad() * e); });
+  };
+  const auto reference = [](const V& x) {
+    const Array<double>& numbers_of_x = x.value();
+    return record<double>("reference", {x}, saves::nothing, xgrad::square(numbers_of_x),
+                          [&numbers_of_x](auto& b) { b.add(0, b.grad() * 2.0 * numbers_of_x); });
+  };
+  for (const auto& report : {gradcheck(lazy, numbers({3})), gradcheck(reference, numbers({3})),
+                             gradcheck([&](const V&a, const V&b) { return a * lazy(b); }, {numbers({3}), 0.5})}) {
+    EXPECT_TRUE(says(report.text(), "gradcheck failed: the gradient by input "));
+    EXPECT_TRUE(says(report.text(),
+                     ", but NaN when the input is a temporary that is gone before the backward pass: a "
+                     "derivative refers to numbers that were not saved; capture no reference and no "
+                     "`auto` of an xtensor expression but an Array, or read b.input(i)\n"));
+  }
+  const auto owned = [](const V& x) {
+    const Array<double> e = xgrad::exp(x.value());
+    return record<double>("owned", {x}, saves::nothing, e, [e](auto& b) { b.add(0, b.grad() * e); });
+  };
+  EXPECT_TRUE(xgrad::testing::gradients_match(owned, numbers({3})));
+  EXPECT_TRUE(xgrad::testing::gradients_match([](const V& x) { return x; }, numbers({3})));
 }
 
 /// y = x * weight + bias, with a weight of shape (3).

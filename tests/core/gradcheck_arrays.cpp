@@ -37,6 +37,16 @@ void softplus_backward(const double* x, const double* dy, double* dx, std::size_
   for (std::size_t i = 0; i < n; ++i) dx[i] = dy[i] / (1 + std::exp(-x[i]));
 }
 
+TEST(ArrayFunctions, InFloatByName) {
+  const auto forward = [](const auto& x) -> std::decay_t<decltype(x)> { return x * x; };
+  const auto backward = [](const auto& x, const auto& dy) -> std::decay_t<decltype(x)> { return 2.0f * x * dy; };
+  const GradcheckReport report = gradcheck<float>(forward, backward, floats({2, 3}));
+  EXPECT_TRUE(report);
+  EXPECT_TRUE(says(report.text(), "note: float, by differences of float values"));
+  const auto wrong = [](const auto& x, const auto& dy) -> std::decay_t<decltype(x)> { return 2.2f * x * dy; };
+  EXPECT_FALSE(gradcheck<float>(forward, wrong, floats({2, 3})));
+}
+
 TEST(ArrayFunctions, RightOnesPass) {
   EXPECT_TRUE(xgrad::testing::gradients_match(cube, cube_backward, numbers({2, 3})));
   const auto forward = [](const A& x) {

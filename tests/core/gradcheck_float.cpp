@@ -28,6 +28,13 @@ Variable<T> cube_of(const Variable<T>& x, double factor) {
   return record<T>("cube", {x}, y, [factor](auto& b) { b.add(0, b.grad() * T(factor) * b.input(0) * b.input(0)); });
 }
 
+TEST(FloatFunctions, AskedForByName) {
+  const auto only_float = [](const VF& x) { return cube_of(x, 3); };
+  EXPECT_EQ(gradcheck<float>(only_float, floats({2, 3})).json(), gradcheck(only_float, floats({2, 3})).json());
+  const auto wrong = [](const VF& x) { return cube_of(x, 3.2); };
+  EXPECT_GT(gradcheck<float>(wrong, floats({2, 3})).wrong(), 3u);
+}
+
 TEST(FloatFunctions, InFloatAlone) {
   const auto cube3 = [](double factor) { return [factor](const VF& x) { return cube_of(x, factor); }; };
   for (const Shape& shape : {Shape{1}, Shape{2, 3}, Shape{30, 30}}) {

@@ -74,9 +74,12 @@ TEST(Sequential, Errors) {
   Sequential<double> model{Linear<double>(3, 4, rng), xgrad::relu};
   EXPECT_THROWS(std::invalid_argument, model.at<Linear<double>>(2), "[Sequential] step must be below 2 but is 2");
   EXPECT_THROWS(std::invalid_argument, model.at<Linear<double>>(1),
-                "[Sequential] step 1 is not a module of the type asked for");
+                "[Sequential] step 1 is a function, not of the type asked for");
   EXPECT_THROWS(std::invalid_argument, model.at<LayerNorm<double>>(0),
-                "[Sequential] step 0 is not a module of the type asked for");
+                "[Sequential] step 0 is of type Linear, not of the type asked for");
+  model.add(Linear<double>(5, 2, rng));
+  EXPECT_THROWS(xgrad::ShapeError, model(xgrad::ones<double>({7, 3})),
+                "[Linear] last axis must be 5 but input is (7, 4); in step 2 of Sequential");
 }
 
 xgrad::FeedForwardOptions feed_forward(std::size_t d, double dropout) {

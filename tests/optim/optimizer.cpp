@@ -33,6 +33,23 @@ TEST(Optimizer, SkipsParametersWithoutGradient) {
   EXPECT_EQ(unused.value()(0), 1);  // not even decayed
 }
 
+TEST(Optimizer, AStepWithoutAnyGradientIsRefused) {
+  V a = leaf(1), b = leaf(1);
+  SGD<double> sgd({a, b}, {0.5});
+  const auto text = [&] { return message<xgrad::GraphError>([&] { sgd.step(); }); };
+  const std::string want =
+      "[SGD] no parameter has a gradient; call backward() between zero_grad() and step(), on a loss that is computed "
+      "from this optimizer's parameters";
+  EXPECT_EQ(text(), want);
+  total(a).backward();
+  sgd.zero_grad();
+  EXPECT_EQ(text(), want);
+  total(a).backward();
+  a.set_requires_grad(false);
+  EXPECT_EQ(text(), want);
+  EXPECT_EQ(a.value()(0), 1);
+}
+
 TEST(Optimizer, SkippedParametersStartTheirMomentumLater) {
   V a = leaf(1), b = leaf(1);
   SGD<double> sgd({a, b}, {0.1, 0.9, 0.5});
