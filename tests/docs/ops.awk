@@ -56,6 +56,7 @@ BEGIN {
 FNR == 1 { lead = text = declaration = ""; in_lead = 1 }
 in_lead && /^\/\// { sub(/^\/\/ ?/, ""); lead = lead ($0 == "" ? "" : " " $0); next }
 { in_lead = 0 }
+{ sub(/; +\/\/ .*/, ";") }  # a comment after a declaration
 declaration != "" {  # goes on from the line before
   sub(/^ +/, " ")
   declaration = declaration $0
