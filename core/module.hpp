@@ -76,7 +76,7 @@ class Module {
  public:
   /// A new module is in training mode.
   Module() = default;
-  Module(const Module&) = delete;
+  Module(const Module&) = delete;  // move it, or copy numbers by copy_state(from, to)
   Module& operator=(const Module&) = delete;
   /// Moves keep handles to parameters, such as an optimizer's, valid.
   /// @{

@@ -29,6 +29,9 @@ class Sequential : public Module<T> {
     Step(Function* f) : call_(f) {}
 
     /// A module (as a temporary or with std::move), or a lambda or other function object.
+    /// @{
+    template <class M, class = std::enable_if_t<std::is_base_of_v<Module<T>, M>>>
+    Step(M& module) = delete;  // give a temporary or std::move(module): modules do not copy
     template <class F, class M = std::decay_t<F>,
               class = std::enable_if_t<std::is_invocable_r_v<Variable<T>, M&, const Variable<T>&> &&
                                        !(std::is_base_of_v<Module<T>, M> && std::is_lvalue_reference_v<F>)>>
@@ -41,6 +44,7 @@ class Sequential : public Module<T> {
         call_ = std::forward<F>(f);
       }
     }
+    /// @}
 
    private:
     friend class Sequential;

@@ -22,6 +22,10 @@ using xgrad::Rng;
 using xgrad::Sequential;
 using xgrad::Variable;
 
+static_assert(std::is_constructible_v<Sequential<float>::Step, Linear<float>>);
+static_assert(!std::is_constructible_v<Sequential<float>::Step, Linear<float>&>, "modules do not copy");
+static_assert(!std::is_constructible_v<Sequential<float>::Step, const Linear<float>&>, "modules do not copy");
+
 TEST(Sequential, AppliesStepsInOrder) {
   Rng rng(1);
   const auto twice = [](const Variable<double>& x) { return x * 2.0; };
