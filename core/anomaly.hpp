@@ -42,8 +42,9 @@ struct AnomalyOptions {
 /// -inf is an anomaly unless the options allow it: `softmax(x, mask)` needs none, added masks do. (PyTorch's
 /// detect_anomaly looks at NaN in backward passes alone.)
 ///
-/// Scopes nest; other threads go on; costs a read of every value and gradient. Functions on arrays are not looked at.
-/// The parameters are those that the module has now; it may move.
+/// Scopes nest and must end in the opposite order of their beginning, as locals do; other threads go on; costs a read
+/// of every value and gradient. Functions on arrays are not looked at. The parameters are those that the module has
+/// now; it may move.
 class DetectAnomaly {
  public:
   /// Without names of parameters.

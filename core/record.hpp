@@ -240,8 +240,9 @@ Variable<T> attach(Shared<Node<T>> node, const Inputs<T>& inputs, Saves keep, Sh
 /// each input that b.needs(i) gives the gradient with b.add (same shape), b.add_summed (was broadcast), b.add_at or
 /// b.add_rows (a part). In an ordinary pass these are arrays and lazy expressions, in a recorded pass Variables, so one
 /// formula serves every order. Inside it only operators are unqualified; functions are written xgrad::f. Capture small
-/// extras and arrays, never the result. A derivative that takes `ArrayBackward<T>&` instead serves first order only.
-/// `name` must outlive the graph: a string literal. Saves inputs and output unless told what to save.
+/// extras and arrays by value, never the result, a reference, or the `auto` of an xtensor expression, which refers to
+/// arrays that may be gone by then. A derivative that takes `ArrayBackward<T>&` instead serves first order only. `name`
+/// must outlive the graph: a string literal. Saves inputs and output unless told what to save.
 /// @{
 template <class T, class F>
 Variable<T> record(const char* name, detail::Inputs<T> inputs, Saves keep, Array<T> value, F derivative) {

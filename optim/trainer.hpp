@@ -55,7 +55,7 @@ struct TrainerReport {
   std::uint64_t steps = 0;       ///< Batches in all.
   std::uint64_t skipped = 0;     ///< Those left out because of NaN or infinity.
   std::uint64_t best_step = 0;   ///< When validation was best; 0 when it never was a number.
-  double best_loss = std::numeric_limits<double>::quiet_NaN();  ///< Validation then.
+  double best_loss = std::numeric_limits<double>::quiet_NaN();  ///< Validation then; NaN without validation data.
   bool stopped_early = false;                                   ///< Patience ended.
 };
 
@@ -90,7 +90,8 @@ class Trainer {
   void remember(const std::string& name, std::function<State<T>()> save, std::function<void(const State<T>&)> load);
   /// @}
 
-  /// Trains; each call is a run from step 0, or from the folder's newest checkpoint.
+  /// Trains; each call is a run from step 0, or from the folder's newest checkpoint. Without validation data nothing is
+  /// the best: the report's best_loss is NaN and its best_step 0, and the model ends as its last step left it.
   ///
   /// Throws AnomalyError, naming the step, for a loss or gradient that is not finite (unless skipped; the model
   /// is as the step before left it), FileError when a file cannot be read or written, std::invalid_argument when

@@ -49,7 +49,8 @@ using Slices = std::vector<Slice>;
 /// Shape of `slice(x, slices)`.
 Shape slice_shape(const Shape& shape, const Slices& slices);
 
-/// A copy of a part of x: `slice(x, {0, range(1, -1)})`. Throws ShapeError for too many slices or an index outside.
+/// A copy of a part of x: `slice(x, {0, range(1, -1)})`. T is float, double or std::int64_t. Throws ShapeError for too
+/// many slices or an index outside.
 template <class T>
 Array<T> slice(const Array<T>& x, const Slices& slices);
 
@@ -58,7 +59,7 @@ template <class T>
 void add_to_slice(Array<T>& target, const Slices& slices, const Array<T>& values);
 
 /// Rows of x (entries of axis 0) by number, of shape rows.shape + x.shape[1:]. Throws ShapeError, naming value and
-/// position, for a number outside [0, x.shape[0]); -1 is outside.
+/// position, for a number outside [0, x.shape[0]); -1 is outside. T is float, double or std::int64_t.
 /// @{
 template <class T>
 Array<T> take(const Array<T>& x, const Index& rows);
@@ -71,7 +72,8 @@ Array<T> take(const Array<T>& x, const E& rows) = delete;  // rows must be an In
 template <class T>
 void add_rows(Array<T>& target, const Index& rows, const Array<T>& values);
 
-/// Arrays one after the other along an existing axis. Throws ShapeError for none, or when other axes differ.
+/// Arrays one after the other along an existing axis. T is float, double or std::int64_t. Throws ShapeError for none,
+/// or when other axes differ.
 template <class T>
 Array<T> concatenate(const std::vector<Array<T>>& parts, std::ptrdiff_t axis = 0);
 
@@ -79,7 +81,8 @@ Array<T> concatenate(const std::vector<Array<T>>& parts, std::ptrdiff_t axis = 0
 template <class T>
 Array<T> concatenate(const std::vector<const Array<T>*>& parts, std::ptrdiff_t axis = 0);
 
-/// Arrays of one shape along a new axis. Throws ShapeError for none, or when shapes differ.
+/// Arrays of one shape along a new axis. T is float, double or std::int64_t. Throws ShapeError for none, or when shapes
+/// differ.
 template <class T>
 Array<T> stack(const std::vector<Array<T>>& parts, std::ptrdiff_t axis = 0);
 
@@ -87,12 +90,13 @@ Array<T> stack(const std::vector<Array<T>>& parts, std::ptrdiff_t axis = 0);
 template <class T>
 Array<T> stack(const std::vector<const Array<T>*>& parts, std::ptrdiff_t axis = 0);
 
-/// Equal parts along an axis; throws ShapeError when the extent is not a multiple of `parts`.
+/// Equal parts along an axis. T is float, double or std::int64_t. Throws ShapeError when the extent is not a multiple
+/// of `parts`.
 template <class T>
 std::vector<Array<T>> split(const Array<T>& x, std::size_t parts, std::ptrdiff_t axis = 0);
 
-/// Parts of the given sizes along an axis; throws ShapeError when they do not add up to the extent.
-/// (Careful: `split(x, {3})` is three equal parts.)
+/// Parts of the given sizes along an axis. T is float, double or std::int64_t. Throws ShapeError when they do not add
+/// up to the extent. (Careful: `split(x, {3})` is three equal parts.)
 template <class T>
 std::vector<Array<T>> split(const Array<T>& x, const std::vector<std::size_t>& sizes, std::ptrdiff_t axis = 0);
 

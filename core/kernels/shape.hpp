@@ -45,26 +45,29 @@ class Extents {
 using AxisOrder = Extents;
 
 /// The same numbers, in row-major order, in another shape; one extent may be -1 and follows from the rest.
-/// Throws ShapeError when the counts differ.
+/// T is float, double or std::int64_t. Throws ShapeError when the counts differ.
 template <class T>
 Array<T> reshape(const Array<T>& x, const Extents& shape);
 
 /// The shape that `reshape` gives; throws as it does.
 Shape reshaped(const Shape& from, const Extents& to);
 
-/// Reverses the order of all axes; a matrix is transposed.
+/// Reverses the order of all axes; a matrix is transposed. T is float, double or std::int64_t.
 template <class T>
 Array<T> transpose(const Array<T>& x);
 
-/// Axis i of the result is axis order[i] of x. Throws ShapeError unless `order` names every axis once.
+/// Axis i of the result is axis order[i] of x. T is float, double or std::int64_t. Throws ShapeError unless `order`
+/// names every axis once.
 template <class T>
 Array<T> permute(const Array<T>& x, const AxisOrder& order);
 
-/// Inserts an axis of extent 1 so that it becomes axis `axis` of the result (-1: the last).
+/// Inserts an axis of extent 1 so that it becomes axis `axis` of the result (-1: the last). T is float, double or
+/// std::int64_t.
 template <class T>
 Array<T> expand_dims(const Array<T>& x, std::ptrdiff_t axis);
 
-/// Drops the given axes, or by default all those of extent 1; throws ShapeError for an axis of another extent.
+/// Drops the given axes, or by default all those of extent 1. T is float, double or std::int64_t. Throws ShapeError for
+/// an axis of another extent.
 template <class T>
 Array<T> squeeze(const Array<T>& x, const Axes& axes = {});
 
