@@ -76,6 +76,7 @@ class Checker {
     }
     if (problem(runs_.compare_with_plain_pass())) return;
     for (std::size_t t = 0; t < report_.inputs.size(); ++t) compare(t);
+    if (report_.entries() == 0) report_.notes.push_back("nothing was compared, since the inputs hold no numbers");
     note_kinks(false, "at a kink: the gradient lies between the slopes on both sides, in ");
     note_kinks(true, "a kink or sharp bend within the step, closer differences agree, in ");
     if (hidden_ > 0)
