@@ -185,9 +185,15 @@ class Pass {
                          ", which needs a gradient; call b.add(", i, ", ...), with zeros if that is the derivative");
     for (std::size_t k = 0; k < forwarded_.size(); ++k) {
       Slot& parent = slots_[static_cast<std::size_t>(parents[forwarded_[k]])];
-      if (parent.grad) add(parent, slot.grad->get());
-      else if (k + 1 == forwarded_.size() && !slot.keep) slot.grad->own(), parent.grad = std::move(slot.grad);
-      else accumulate(parent, G(slot.grad->get()));
+      if (parent.grad) {
+        add(parent, slot.grad->get());
+      } else if (k + 1 == forwarded_.size() && !slot.keep) {
+        slot.grad->own();
+        parent.grad = std::move(slot.grad);
+        break;
+      } else {
+        accumulate(parent, G(slot.grad->get()));
+      }
     }
   }
 
