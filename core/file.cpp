@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <utility>
@@ -59,13 +58,12 @@ std::string advice(int error, const std::string& path, bool reading) {
   fail<FileError>(who, "cannot ", what, " ", path, ": ", std::strerror(error), advice(error, path, reading));
 }
 
-/// Where a link leads, so that the link stays and its target is replaced.
-std::string resolved(const std::string& path) {
-  char* target = ::realpath(path.c_str(), nullptr);
-  if (!target) return path;
-  std::string result = target;
-  std::free(target);
-  return result;
+/// Where a link leads, though nothing may be there yet, so that the link stays and its target is replaced.
+std::string resolved(std::filesystem::path path) {
+  std::error_code none;
+  for (int links = 0; links < 40 && std::filesystem::is_symlink(path, none); ++links)
+    path = path.parent_path() / std::filesystem::read_symlink(path, none);
+  return path.string();
 }
 
 /// Makes a rename in the folder of this path last through a power cut; returns 0 or an error number.

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <limits>
 
 #include "diagnosis.hpp"
@@ -43,13 +42,13 @@ class Checker {
       suspects_.push_back({suspects_.size(), true, sample(target.leaf.size()), 0, {}, {}});
     }
     if (arithmetic != detail::Arithmetic::in_double)
-      report_.notes.push_back(
+      report_.notes.emplace_back(
           std::string(arithmetic == detail::Arithmetic::in_float ? "float, by differences of float values"
                                                                  : "float gradients, by differences in double") +
           ": tolerances are widened to rtol " + number(precision_.rtol) + "; finds errors of " +
           share(precision_.finds) + " in entries above " + share(precision_.floor) + " of their input's largest");
     else if (inputs.any_float())
-      report_.notes.push_back(
+      report_.notes.emplace_back(
           "a function that takes double is checked in double, though inputs were float; gradcheck<float>(f, inputs) "
           "checks its float gradients");
   }
@@ -76,11 +75,12 @@ class Checker {
     }
     if (problem(runs_.compare_with_plain_pass())) return;
     for (std::size_t t = 0; t < report_.inputs.size(); ++t) compare(t);
+    if (report_.entries() == 0) report_.notes.emplace_back("nothing was compared, since the inputs hold no numbers");
     note_kinks(false, "at a kink: the gradient lies between the slopes on both sides, in ");
     note_kinks(true, "a kink or sharp bend within the step, closer differences agree, in ");
     if (hidden_ > 0)
-      report_.notes.push_back("rounding of the large output hides relative errors of " + share(precision_.finds) +
-                              " in " + entries(hidden_));
+      report_.notes.emplace_back("rounding of the large output hides relative errors of " + share(precision_.finds) +
+                                 " in " + entries(hidden_));
     if (report_.worst) diagnose();
   }
 
@@ -110,7 +110,7 @@ class Checker {
       if (a.shape() != b.shape()) difference = "shapes " + to_string(a.shape()) + " and " + to_string(b.shape());
       for (std::size_t i = 0; difference.empty() && i < a.size(); ++i) {
         const double x = a.data()[i], y = b.data()[i];
-        if (std::memcmp(&x, &y, sizeof x) != 0 && !(std::isnan(x) && std::isnan(y)))
+        if (x != y && !(std::isnan(x) && std::isnan(y)))
           difference = number(x) + " and " + number(y) + " at " + to_string(index_of(i, a.shape()));
         if (odd.empty() && !std::isfinite(y))
           odd = what + " is " + number(y) + " at " + to_string(index_of(i, b.shape())) +
@@ -159,7 +159,7 @@ class Checker {
     for (const GradcheckKink& kink : report_.kinks)
       if (kink.beside == beside && ++n <= 3)
         places += (n > 1 ? ", " : "") + kink.input + " at " + to_string(kink.index);
-    if (n > 0) report_.notes.push_back(what + entries(n) + " (" + places + (n > 3 ? ", ..." : "") + ")");
+    if (n > 0) report_.notes.emplace_back(what + entries(n) + " (" + places + (n > 3 ? ", ..." : "") + ")");
   }
 
   // Further runs, only where something disagrees, to name the fault.

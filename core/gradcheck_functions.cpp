@@ -64,13 +64,15 @@ class VariableFunction {
   const std::vector<std::string>& names() const { return names_; }
   const std::vector<Array<T>>& parameters() const { return before_; }
 
-  Array<double> value(const Numbers& x) { return from<double>(call(x).second.value()); }
+  Array<double> value(const Numbers& x) { return from<double>(call(x).result.value()); }
 
   Arrays gradients(const Numbers& x, const Array<double>& upstream) {
-    auto [wrt, y] = call(x);
+    Run run = call(x);
+    const Variable<T>& y = run.result;
     if (!y.requires_grad())
       fail<GraphError>("gradcheck", "the result of shape ", to_string(y.shape()),
                        " depends on no input: its graph was cut (detach(), value(), NoGrad) or never begun");
+    std::vector<Variable<T>> wrt = std::move(run.inputs);
     for (const auto& p : parameters_) wrt.push_back(p);
     GradOptions how;
     how.allow_unused = true;
@@ -81,7 +83,11 @@ class VariableFunction {
   }
 
  private:
-  std::pair<std::vector<Variable<T>>, Variable<T>> call(const Numbers& x) {
+  struct Run {
+    std::vector<Variable<T>> inputs;
+    Variable<T> result;
+  };
+  Run call(const Numbers& x) {
     surroundings_.restore(fix_generators_);
     const std::size_t n = x.size() - parameters_.size();
     std::vector<Variable<T>> inputs;

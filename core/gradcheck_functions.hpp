@@ -120,7 +120,9 @@ std::vector<Array<T>> as_list(G&& g) {
   using D = std::decay_t<G>;
   std::vector<Array<T>> list;
   if constexpr (std::is_same_v<D, std::vector<Array<T>>>) list = std::forward<G>(g);
-  else if constexpr (is_tuple<D>) std::apply([&](auto&... x) { (list.push_back(as_array<T>(std::move(x))), ...); }, g);
+  else if constexpr (is_tuple<D>)
+    std::apply([&](auto&&... x) { (list.push_back(as_array<T>(std::forward<decltype(x)>(x))), ...); },
+               std::forward<G>(g));  // a tuple of references leaves what it refers to
   else list.push_back(as_array<T>(std::forward<G>(g)));
   return list;
 }

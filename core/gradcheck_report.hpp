@@ -55,7 +55,7 @@ struct GradcheckReport {
   double rtol = 0;                        ///< See step.
   double atol = 0;                        ///< See step.
 
-  /// True when something was compared and nothing disagrees.
+  /// True when nothing disagrees. Of inputs without numbers nothing can; a note says so.
   /// @{
   bool ok() const { return problem.empty() && wrong() == 0; }
   explicit operator bool() const { return ok(); }

@@ -38,7 +38,7 @@ class Pass {
 
    private:
     G own_;
-    const G* lent_ = nullptr;  // a seed, which is the caller's: copied when it is to be changed or kept
+    const G* lent_ = nullptr;  // a seed, which is the caller's: copied when it is to be changed, kept or handed on
   };
 
   struct Slot {
@@ -80,7 +80,8 @@ class Pass {
     }
   }
 
-  /// `g` must outlive the pass.
+  /// `g` must last until the derivative of `output` has run. It may be the gradient of a leaf or lie in a value that
+  /// only the graph holds, so nothing refers to it when leaves change or nodes are dropped.
   void seed(const Variable<T>& output, const G& g) {
     if (watcher_) watcher_->check_seed(output.op(), array_of(g));
     Slot& slot = *find(*output.node());
@@ -184,9 +185,15 @@ class Pass {
                          ", which needs a gradient; call b.add(", i, ", ...), with zeros if that is the derivative");
     for (std::size_t k = 0; k < forwarded_.size(); ++k) {
       Slot& parent = slots_[static_cast<std::size_t>(parents[forwarded_[k]])];
-      if (parent.grad) add(parent, slot.grad->get());
-      else if (k + 1 == forwarded_.size() && !slot.keep) parent.grad = std::move(slot.grad);
-      else accumulate(parent, G(slot.grad->get()));
+      if (parent.grad) {
+        add(parent, slot.grad->get());
+      } else if (k + 1 == forwarded_.size() && !slot.keep) {
+        slot.grad->own();
+        parent.grad = std::move(slot.grad);
+        break;
+      } else {
+        accumulate(parent, G(slot.grad->get()));
+      }
     }
   }
 

@@ -90,7 +90,7 @@ class Judge {
         // Wide steps of float often cross kinks: where rounding does not let closer ones tell, nothing is proved.
         v.hidden = v.right = precision_.narrow && !sharp && gap <= wide.bend() && agrees(near);
         break;
-      } else if (!v.right && sharp && agrees(near)) {
+      } else if (!v.right && sharp && (agrees(near) || agrees(limit(last, near)))) {
         v = {true, near.value, allowed(near), near.doubt(), v.hidden, Point::beside_kink, wide.low, wide.high};
         return;
       } else if (!v.right && sharp && !between(near)) {
@@ -108,6 +108,12 @@ class Judge {
     if (precision_.narrow && !v.right && best.spread > wide.spread && agrees(best))
       v = {true,     best.value, allowed(best), best.doubt(), hides(best, precision_.finds), Point::beside_kink,
            wide.low, wide.high};
+  }
+
+  /// Where slopes of steps that shrink go when their error falls with the step, as at a jump of the second derivative.
+  Slope limit(const Slope& wide, Slope near) const {
+    near.value += (near.value - wide.value) / (shrink() - 1);
+    return near;
   }
 
   /// The factor between steps: as far apart as to leave out all steps that were extrapolated from.

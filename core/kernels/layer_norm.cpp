@@ -46,22 +46,24 @@ struct Moments {
 };
 
 // A first sum relative to the first number, so that a constant row has exactly its mean and a common offset costs no
-// digits; then deviations from that, whose own mean says what it missed.
+// digits; then deviations from that, whose own mean says what it missed. In double where T overflows.
 template <class T>
 XGRAD_INLINE inline Moments moments(const T* x, std::size_t width) {
   const double n = static_cast<double>(width);
   const T first = x[0];
-  double shift = lane_sum<T>(width, [=](std::size_t j) XGRAD_INLINE { return x[j] - first; });
-  if (!std::isfinite(shift))
-    shift = lane_sum<double>(
-        width, [=](std::size_t j) XGRAD_INLINE { return static_cast<double>(x[j]) - static_cast<double>(first); });
+  const double shift = lane_sum<T>(width, [=](std::size_t j) XGRAD_INLINE { return x[j] - first; });
   const double mean = static_cast<double>(first) + shift / n;
   const Centre<T> centred(mean);
   const auto sums = lane_sums<T, 2>(width, [=](std::size_t j) XGRAD_INLINE {
     const T v = centred(x[j]);
     return std::array<T, 2>{v, v * v};
   });
-  if (!std::isfinite(sums[1])) return {mean, squared_deviations(x, width, mean)};
+  if (!std::isfinite(sums[1])) {
+    const double wide = lane_sum<double>(
+        width, [=](std::size_t j) XGRAD_INLINE { return static_cast<double>(x[j]) - static_cast<double>(first); });
+    const double exact = static_cast<double>(first) + wide / n;
+    return {exact, squared_deviations(x, width, exact)};
+  }
   const double missed = sums[0] / n;
   return {mean + missed, std::max(sums[1] - missed * sums[0], 0.0)};
 }

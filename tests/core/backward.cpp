@@ -338,6 +338,27 @@ TEST_F(Backward, ASeedIsReadAndNeverChanged) {
   expect_numbers(seeds.value(), {1, 10});
 }
 
+TEST_F(Backward, ASeedMayBeTheGradientOfALeaf) {
+  for (const bool older_first : {true, false}) {
+    V b = leaf({3, 4}), a = leaf({1, 2});
+    b.set_grad({10, 20});
+    a.set_grad({1, 1});
+    (older_first ? b + a : a + b).backward(a.grad());
+    expect_numbers(a.grad(), {2, 2});
+    expect_numbers(b.grad(), {11, 21});
+  }
+}
+
+TEST_F(Backward, ASeedMayLieInAValueThatOnlyTheGraphHolds) {
+  V b = leaf({0, 0}), a = leaf({1, 2});
+  V half = fused_square(a), saved = square(half), y = saved + b;
+  const Array<double>& seed = half.value();
+  half = V();
+  y.backward(seed);
+  expect_numbers(b.grad(), {1, 4});
+  expect_numbers(a.grad(), {2 * 1 * 2 * 1 * 1, 2 * 4 * 2 * 2 * 4});
+}
+
 TEST_F(Backward, GradThrowsForAnUnusedInputUnlessAllowed) {
   V x = leaf({1}), unused = leaf({1, 2});
   EXPECT_THROWS(GraphError, xgrad::grad(x * x, unused),

@@ -122,6 +122,17 @@ TEST(File, KeepsPermissionsAndFollowsLinks) {
   EXPECT_EQ(status.st_mode & 07777, 0640u);
 }
 
+TEST(File, FollowsALinkToNothingYet) {
+  const Folder folder;
+  std::filesystem::create_directory(folder / "sub");
+  std::filesystem::create_symlink("sub/b", folder / "a");
+  std::filesystem::create_symlink(folder / "a", folder / "absolute");
+  write_file(folder / "absolute", "new");
+  EXPECT_TRUE(std::filesystem::is_symlink(folder / "a"));
+  EXPECT_TRUE(std::filesystem::is_symlink(folder / "absolute"));
+  EXPECT_EQ(bytes_of(folder / "sub/b"), "new");
+}
+
 TEST(File, WritersOfOnePathTakeTurns) {
   const Folder folder;
   std::vector<std::thread> writers;

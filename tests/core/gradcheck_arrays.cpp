@@ -90,6 +90,19 @@ TEST(ArrayFunctions, GradientsComeAsTupleArrayOrVector) {
   EXPECT_TRUE(mixed.ok()) << mixed;
 }
 
+TEST(ArrayFunctions, WorkspacesStayTheCallers) {
+  A dx = numbers({3}), dw = numbers({3});
+  const auto backward = [&](const A& x, const A& w, const A& dy) {
+    dx = w * dy;
+    dw = x * dy;
+    return std::tie(dx, dw);
+  };
+  EXPECT_TRUE(
+      gradcheck([](const A& x, const A& w) -> A { return x * w; }, backward, {numbers({3}, 1), numbers({3}, 2)}));
+  EXPECT_EQ(dx.size(), 3u);
+  EXPECT_EQ(dw.size(), 3u);
+}
+
 TEST(ArrayFunctions, NumbersAndVectorsAsResults) {
   const auto loss = [](const A& x) {
     double s = 0;

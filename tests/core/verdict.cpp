@@ -135,6 +135,33 @@ TEST(Kinks, SlopesAreAddedOutputByOutput) {
   EXPECT_TRUE(xgrad::testing::gradients_match(both, full<double>({}, 0.0)));
 }
 
+// Where the second derivative jumps, the error of a difference falls with the step, not with its square.
+TEST(Kinks, OfTheSlope) {
+  const double inf = std::numeric_limits<double>::infinity();
+  struct Case {
+    Number f, df;
+    double at;
+  };
+  for (const double scale : {1e-3, 1.0, 3.0, 1e4})
+    for (const Case& c :
+         {Case{[](double v) { return v > 0 ? v * v : 0; }, [](double v) { return v > 0 ? 2 * v : 0; }, 0},
+          Case{[](double v) { return v * std::abs(v); }, [](double v) { return 2 * std::abs(v); }, 0},
+          Case{[](double v) { return std::abs(v) < 1 ? v * v / 2 : std::abs(v) - 0.5; },
+               [](double v) { return std::clamp(v, -1.0, 1.0); }, 1}})
+      for (const double beside : {0.0, 1e-7, 1e-6, 1e-3}) {
+        const auto check = [&](double error) {
+          return gradcheck(
+              pointwise([&](double v) { return scale * c.f(v); }, [&](double v) { return scale * (c.df(v) + error); }),
+              from<double>({c.at + beside, 2.5, std::nextafter(c.at, inf)}));
+        };
+        EXPECT_TRUE(check(0)) << scale << " at " << c.at << " + " << beside << "\n" << check(0);
+        for (const double error : {1e-4, -1e-2, 1.0}) {
+          if (scale < 1) continue;  // below atol
+          EXPECT_EQ(check(error).wrong(), 3u) << error << " of " << scale << " at " << c.at << " + " << beside;
+        }
+      }
+}
+
 TEST(Kinks, SmoothFunctionsGiveNone) {
   const auto square = [](const V& a) { return a * a; };
   const auto report = gradcheck(square, from<double>({0.0, 1e-9, 1.0, -3.0}));
