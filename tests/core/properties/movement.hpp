@@ -206,16 +206,17 @@ void reshape(Draw& draw) {
     if (left != 1) to.push_back(static_cast<std::ptrdiff_t>(left));
     if (!to.empty() && draw.coin()) to[draw.below(to.size())] = draw.rarely() ? draw.extreme(2) : -1;
 
-    Wide known = 1;  // at most six extents of 2^63: too much only if none is 0
+    Wide known = 1, above = 1;  // the product of all extents, and of those above 0, which must stay below 2^63
     std::size_t open = 0;
     bool good = true;
     for (const std::ptrdiff_t extent : to) {
       if (extent == -1) ++open;
       else if (extent < 0) good = false;
       else known = known > 1000000 && extent > 0 ? known : known * extent;
+      if (extent > 0 && above >> 63 == 0) above *= extent;
     }
     const auto size = static_cast<Wide>(x.size());
-    good = good && open < 2 && (open == 0 ? known == size : known > 0 && size % known == 0);
+    good = good && above >> 63 == 0 && open < 2 && (open == 0 ? known == size : known > 0 && size % known == 0);
     Shape shape;
     for (const std::ptrdiff_t extent : to)
       shape.push_back(static_cast<std::size_t>(extent == -1 && good ? size / known : extent));
