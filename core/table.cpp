@@ -65,7 +65,6 @@ std::vector<Line> lines_of(std::string_view text) {
   for (std::size_t number = 1; !text.empty();) {
     std::string_view rest = text.substr(0, text.find('\n'));
     text.remove_prefix(std::min(text.size(), rest.size() + 1));
-    if (!rest.empty() && rest.back() == '\r') rest.remove_suffix(1);
     do {
       const std::string_view line = rest.substr(0, length_to_cr(rest));
       if (!trim(line).empty()) lines.push_back({number, line});

@@ -118,6 +118,7 @@ TEST(Table, DAT_02_AReturnWithinQuotesEndsNoLine) {
   // Quotes that open no field, or are not closed, hold nothing together.
   expect_rows(read("5\" pipe,b\r1,2\r3,4"), {1, 2, 3, 4}, 2);
   expect_rows(read("5\" pipe,6\"\r1,2\r3,4"), {1, 2, 3, 4}, 2);
+  expect_rows(read("a,5\" pipe\r\" 1 \",2\r3,4"), {1, 2, 3, 4}, 2);
   EXPECT_EQ(error("1,2\r3,\"4\r5,6\r"), "[read_table] FILE, line 2, column 2: \"\"4\" is not a number");
 }
 
