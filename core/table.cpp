@@ -15,7 +15,7 @@ namespace xgrad {
 
 namespace {
 
-constexpr std::string_view blanks = " \t\r";
+constexpr std::string_view blanks = " \t", delimiters = ",;\t |";
 
 std::string_view trim(std::string_view s) {
   const std::size_t first = s.find_first_not_of(blanks);
@@ -28,15 +28,50 @@ struct Line {
   std::string_view text;
 };
 
+/// The length of a field in quotes (a quote within it is doubled) that stands at the front of a line up to a separator
+/// or the end; 0 when none does.
+std::size_t quoted_length(std::string_view line, std::string_view separators) {
+  if (line.empty() || line[0] != '"') return 0;
+  for (std::size_t at = 1; (at = line.find('"', at)) != line.npos; ++at) {
+    if (line.substr(at, 2) == "\"\"") {
+      ++at;
+      continue;
+    }
+    const std::size_t next = line.find_first_not_of(' ', at + 1);
+    const bool ends = next == line.npos || separators.find(line[next]) != separators.npos ||
+                      separators.find(line[at + 1]) != separators.npos;
+    return ends ? at + 1 : 0;
+  }
+  return 0;
+}
+
+/// The length of a text without LF up to the first CR that is not within a field in quotes.
+std::size_t length_to_cr(std::string_view text) {
+  const std::string separators = std::string(delimiters) + '\r';
+  std::size_t end = text.find('\r'), at = 0;
+  while (end != text.npos && (at = text.substr(0, end).find('"', at)) != text.npos) {
+    const bool opens = at == 0 || separators.find(text[at - 1]) != separators.npos;
+    at += std::max<std::size_t>(1, opens ? quoted_length(text.substr(at), separators) : 0);
+    if (at > end) end = text.find('\r', at);
+  }
+  return std::min(end, text.size());
+}
+
 /// The lines that are not blank.
 std::vector<Line> lines_of(std::string_view text) {
   constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
   if (text.substr(0, 3) == byte_order_mark) text.remove_prefix(3);
   std::vector<Line> lines;
-  for (std::size_t number = 1; !text.empty(); ++number) {
-    const std::string_view line = text.substr(0, text.find('\n'));
-    if (!trim(line).empty()) lines.push_back({number, line});
-    text.remove_prefix(std::min(text.size(), line.size() + 1));
+  for (std::size_t number = 1; !text.empty();) {
+    std::string_view rest = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(text.size(), rest.size() + 1));
+    if (!rest.empty() && rest.back() == '\r') rest.remove_suffix(1);
+    do {
+      const std::string_view line = rest.substr(0, length_to_cr(rest));
+      if (!trim(line).empty()) lines.push_back({number, line});
+      rest.remove_prefix(std::min(rest.size(), line.size() + 1));
+      ++number;
+    } while (!rest.empty());
   }
   return lines;
 }
@@ -50,23 +85,6 @@ char find_delimiter(const std::vector<Line>& lines) {
       if (line.find(c) != line.npos) return c;
   }
   return ' ';
-}
-
-/// The length of a field in quotes (a quote within it is doubled) that stands at the front of a line up to a separator
-/// or the end; 0 when none does.
-std::size_t quoted_length(std::string_view line, std::string_view separators) {
-  if (line.empty() || line[0] != '"') return 0;
-  for (std::size_t at = 1; (at = line.find('"', at)) != line.npos; ++at) {
-    if (line.substr(at, 2) == "\"\"") {
-      ++at;
-      continue;
-    }
-    const std::size_t next = line.find_first_not_of(' ', at + 1);
-    const bool ends = next == line.npos || line[next] == '\r' || separators.find(line[next]) != separators.npos ||
-                      separators.find(line[at + 1]) != separators.npos;
-    return ends ? at + 1 : 0;
-  }
-  return 0;
 }
 
 /// The fields of a line, without the blanks around them, in quotes where they are.
@@ -88,7 +106,7 @@ std::vector<std::string_view> split(std::string_view line, char delimiter) {
 /// A field without the quotes around it.
 std::string_view unquoted(std::string_view field) {
   const bool quotes = field.size() > 1 && field.front() == '"' && field.back() == '"';
-  return quotes ? trim(field.substr(1, field.size() - 2)) : field;
+  return quotes ? field.substr(1, field.size() - 2) : field;
 }
 
 bool is_missing(std::string_view field) { return field.empty() || field == "NA" || field == "?"; }
@@ -132,8 +150,9 @@ std::string name_of(std::string_view field) {
 }
 
 /// A name as a header field: in quotes where it would be cut or vanish, as a byte-order mark would (it begins with EF).
-std::string header_field(const std::string& name, char delimiter) {
-  const auto plain = [&](char c) { return c != delimiter && c != '"' && (c != '\t' || delimiter != ' '); };
+/// Any delimiter counts, since that of a single column is looked for in its name.
+std::string header_field(const std::string& name) {
+  const auto plain = [](char c) { return c != '"' && delimiters.find(c) == delimiters.npos; };
   if (!name.empty() && name[0] != '\xef' && std::all_of(name.begin(), name.end(), plain)) return name;
   std::string field = "\"";
   for (const char c : name) field += c == '"' ? "\"\"" : std::string(1, c);
@@ -164,7 +183,7 @@ Table read_table(const std::string& path, const TableOptions& options) {
     bool numbers = false, words = false;  // missing values are neither
     double ignored;
     for (const std::string_view field : first) {
-      const std::string_view bare = unquoted(field);
+      const std::string_view bare = trim(unquoted(field));
       (parse(bare, ignored) != Parsed::not_a_number ? numbers : words) |= !is_missing(bare);
     }
     header = words && !numbers;
@@ -177,7 +196,11 @@ Table read_table(const std::string& path, const TableOptions& options) {
   }
 
   const std::size_t skipped = header, width = first.size();
-  table.values = empty<double>({lines.size() - skipped, width});
+  // The reading ends at a row with fewer bytes than delimiters at the latest, so numbers are not more than bytes.
+  const auto begin = lines.begin() + static_cast<std::ptrdiff_t>(skipped);
+  const auto cut = std::find_if(begin, lines.end(), [&](const Line& line) { return line.text.size() + 1 < width; });
+  const auto rows = static_cast<std::size_t>(cut - begin) + (cut != lines.end());
+  table.values = empty<double>({rows, width});
   double* value = table.values.data();
   for (std::size_t i = skipped; i < lines.size(); ++i) {
     const auto fields = split(lines[i].text, delimiter);
@@ -185,7 +208,7 @@ Table read_table(const std::string& path, const TableOptions& options) {
       fail<FileError>("read_table", path, ", line ", lines[i].number, ", column ", column + 1, ": ", what...);
     };
     for (std::size_t j = 0; j < std::min(width, fields.size()); ++j, ++value) {
-      const std::string_view field = unquoted(fields[j]);
+      const std::string_view field = trim(unquoted(fields[j]));
       if (is_missing(field)) {
         if (options.missing == Missing::error) reject(j, "a number is missing; set missing to read NaN");
         *value = std::numeric_limits<double>::quiet_NaN();
@@ -207,20 +230,19 @@ Table read_table(const std::string& path, const TableOptions& options) {
 template <class T>
 void write_table(const std::string& path, const Array<T>& values, const std::vector<std::string>& columns,
                  char delimiter) {
-  if (values.dimension() != 2 || values.shape()[1] == 0)
-    fail<ShapeError>("write_table", "needs (rows, columns) with at least one column but got ",
-                     to_string(values.shape()));
+  if (values.dimension() != 2 || values.size() == 0)
+    fail<ShapeError>("write_table", "needs (rows, columns), at least one of each, but got ", to_string(values.shape()));
   const std::size_t width = values.shape()[1];
   if (!columns.empty() && columns.size() != width)
     fail<ShapeError>("write_table", "needs a name for each of ", width, " columns but got ", columns.size());
-  if (std::string_view(",;\t |").find(delimiter) == std::string_view::npos)
+  if (delimiters.find(delimiter) == delimiters.npos)
     fail<std::invalid_argument>("write_table", "the delimiter must be one of , ; | tab and blank but is ",
                                 quoted({&delimiter, 1}));
   std::string text;
   for (std::size_t j = 0; j < columns.size(); ++j) {
     if (columns[j].find_first_of("\r\n") != std::string::npos)
       fail<std::invalid_argument>("write_table", "a name must not hold a line end but ", quoted(columns[j]), " does");
-    text += header_field(columns[j], delimiter);
+    text += header_field(columns[j]);
     text += j + 1 < width ? delimiter : '\n';
   }
 

@@ -1,5 +1,8 @@
 #include "metrics.hpp"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <cerrno>
 #include <charconv>
 #include <cmath>
@@ -56,15 +59,26 @@ MetricsFile::MetricsFile(std::string path, const std::vector<Metrics>& rows) : p
   OutputFile out("MetricsFile", path_);
   out.write(content.data(), content.size());
   out.commit();
-  file_ = std::fopen(path_.c_str(), "ae");
-  if (!file_) fail<FileError>("MetricsFile", "cannot write ", path_, ": ", std::strerror(errno));
+  descriptor_ = ::open(path_.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
+  if (descriptor_ < 0) fail<FileError>("MetricsFile", "cannot write ", path_, ": ", std::strerror(errno));
 }
 
-MetricsFile::~MetricsFile() { std::fclose(file_); }
+MetricsFile::~MetricsFile() { ::close(descriptor_); }
 
 void MetricsFile::append(const Metrics& row) {
-  if (std::fputs(line(row).c_str(), file_) < 0 || std::fflush(file_) != 0)
-    fail<FileError>("MetricsFile", "cannot write ", path_, ": ", std::strerror(errno));
+  const off_t old_size = ::lseek(descriptor_, 0, SEEK_END);
+  const std::string bytes = line(row);
+  for (std::size_t done = 0; done < bytes.size();) {
+    const auto count = ::write(descriptor_, bytes.data() + done, bytes.size() - done);
+    if (count >= 0) {
+      done += static_cast<std::size_t>(count);
+    } else if (errno != EINTR) {
+      const int error = errno;
+      const bool restored = ::ftruncate(descriptor_, old_size) == 0;
+      fail<FileError>("MetricsFile", "cannot write ", path_, ": ", std::strerror(error),
+                      restored ? "" : "; its last line is cut short");
+    }
+  }
 }
 
 std::vector<Metrics> MetricsFile::read(const std::string& path, std::uint64_t last_step) {

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <cstdio>
 #include <limits>
 #include <string>
 #include <vector>
@@ -34,7 +33,7 @@ class MetricsFile {
   MetricsFile(const MetricsFile&) = delete;
   MetricsFile& operator=(const MetricsFile&) = delete;
 
-  /// Adds a line.
+  /// Adds a line, or none of it when it throws.
   void append(const Metrics& row);
 
   /// The rows of a file up to this step, in order; the reading ends at a line that is cut short or not of this form. No
@@ -43,7 +42,7 @@ class MetricsFile {
 
  private:
   std::string path_;
-  std::FILE* file_;
+  int descriptor_;
 };
 
 }  // namespace xgrad

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <clocale>
 #include <cmath>
 #include <cstdio>
@@ -93,6 +94,47 @@ TEST(Table, DAT_02_MarkLineEndsAndBlankLines) {
   EXPECT_EQ(error("\r\n1,2\r\n\r\n3,x\r\n"), "[read_table] FILE, line 4, column 2: \"x\" is not a number");
 }
 
+TEST(Table, DAT_02_LineEndsOfEverySystem) {
+  for (const std::string end : {"\n", "\r\n", "\r"})
+    for (const std::string between : {",", ";", "\t", " "})
+      for (const std::string& last : {std::string(), end, end + end}) {
+        const std::string first = "a" + between + "\"b c\"" + end, row = "\"1\"" + between + "2" + end;
+        const Table table = read(first + row + "3" + between + "\" 4 \"" + last);
+        EXPECT_EQ(table.columns, (std::vector<std::string>{"a", "b c"}));
+        expect_rows(table, {1, 2, 3, 4}, 2);
+        EXPECT_EQ(error(row + end + "3" + between + "x" + last),
+                  "[read_table] FILE, line 3, column 2: \"x\" is not a number");
+      }
+  expect_rows(read("1\r2\r3\r"), {1, 2, 3}, 1);
+  expect_rows(read("1\n2\r3\r\n4"), {1, 2, 3, 4}, 1);
+  expect_rows(read("1 2\r\r\n3 4\r\r\n"), {1, 2, 3, 4}, 2);
+  EXPECT_EQ(error("\r\r\n\r"), "[read_table] FILE is empty");
+}
+
+TEST(Table, DAT_02_AReturnWithinQuotesEndsNoLine) {
+  EXPECT_EQ(read("\"a\rb\", \"c\"\"\r\",d\n1,2,3\n").columns, (std::vector<std::string>{"a\rb", "c\"\r", "d"}));
+  EXPECT_EQ(read("\"a\rb\"\r1\r\"2\"\r").columns, (std::vector<std::string>{"a\rb"}));
+  EXPECT_EQ(error("1,\"2\r\"\n"), "[read_table] FILE, line 1, column 2: \"2?\" is not a number");
+  // Quotes that open no field, or are not closed, hold nothing together.
+  expect_rows(read("5\" pipe,b\r1,2\r3,4"), {1, 2, 3, 4}, 2);
+  expect_rows(read("5\" pipe,6\"\r1,2\r3,4"), {1, 2, 3, 4}, 2);
+  EXPECT_EQ(error("1,2\r3,\"4\r5,6\r"), "[read_table] FILE, line 2, column 2: \"\"4\" is not a number");
+}
+
+TEST(Table, DAT_02_ManyLinesTakeTimeInProportion) {
+  for (const std::string line : {"1\r", "\"1\"\r", "\"\"\"1\"\r"}) {
+    std::string text;
+    for (int i = 0; i < 300'000; ++i) text += line;
+    const auto start = std::chrono::steady_clock::now();
+    const File file(text);
+    try {
+      read_table(file.path);
+    } catch (const FileError&) {
+    }
+    EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(10)) << line;
+  }
+}
+
 TEST(Table, DAT_02_MissingNumbers) {
   EXPECT_EQ(error("1,,3\n"), "[read_table] FILE, line 1, column 2: a number is missing; set missing to read NaN");
   EXPECT_EQ(error("1,2\n3,\n"), "[read_table] FILE, line 2, column 2: a number is missing; set missing to read NaN");
@@ -172,6 +214,22 @@ TEST(Table, RaggedRows) {
   EXPECT_EQ(error("a,b\n1,2\n1,2,3\n"), "[read_table] FILE, line 3, column 3: the row has 3 fields but line 1 has 2");
 }
 
+TEST(Table, RaggedRowsTakeNoMemoryForWhatIsNotThere) {
+  std::string many = "1", separated = "1", rows;
+  for (int i = 1; i < 300'000; ++i) many += ",1", separated += " 1";
+  for (int i = 0; i < 300'000; ++i) rows += "1\n";
+  const std::string short_row = "[read_table] FILE, line 2, column 2: the row has 1 fields but line 1 has 300000";
+  EXPECT_EQ(error(many + '\n' + rows), short_row);
+  EXPECT_EQ(error(separated + '\n' + rows), short_row);
+  EXPECT_EQ(error(many + '\n' + many + '\n' + rows),
+            "[read_table] FILE, line 3, column 2: the row has 1 fields but line 1 has 300000");
+  EXPECT_EQ(error("a" + many.substr(1) + '\n' + rows, {'\0', Header::present}), short_row);
+  EXPECT_EQ(error(many + '\n' + "1,x\n" + rows), "[read_table] FILE, line 2, column 2: \"x\" is not a number");
+  // Rows of the same count, as short as can be, are read.
+  const xgrad::TableOptions missing{',', Header::none, false, xgrad::Missing::nan};
+  EXPECT_EQ(read("1,2,3\n,,\n,,\n", missing).values.shape(), (xgrad::Shape{3, 3}));
+}
+
 TEST(Table, NonNumbersAreShownShortAndOnOneLine) {
   EXPECT_EQ(error("1,2x\n"), "[read_table] FILE, line 1, column 2: \"2x\" is not a number");
   EXPECT_EQ(error("1,0x10\n"), "[read_table] FILE, line 1, column 2: \"0x10\" is not a number");
@@ -235,13 +293,37 @@ TEST(WriteTable, NamesComeBack) {
   }
 }
 
+TEST(WriteTable, EveryNameComesBackByDefault) {
+  const Folder folder;
+  std::vector<std::string> names = {""};
+  for (std::size_t i = 0; names[i].size() < 3; ++i)  // all of at most three of these
+    for (const char c : {'a', ' ', '\t', ';', ',', '|', '"', '\xef'}) names.push_back(names[i] + c);
+  for (const char delimiter : {',', ';', '\t', ' '}) {
+    xgrad::write_table(folder / "t", xgrad::ones<double>({2, names.size()}), names, delimiter);
+    const Table table = read_table(folder / "t");
+    EXPECT_EQ(table.columns, names);
+    EXPECT_EQ(table.values.shape(), (xgrad::Shape{2, names.size()}));
+  }
+  std::size_t turn = 0;
+  for (const std::string& name : names) {
+    if (name.size() == 3 && name.back() != 'a') continue;  // each takes a file
+    xgrad::write_table(folder / "t", xgrad::ones<double>({2, 1}), {name}, ",;\t |"[turn++ % 5]);
+    const bool missing = name.find_first_not_of(" \t") == name.npos;  // which alone is not taken for a header
+    const Table table = read_table(folder / "t", {'\0', missing ? Header::present : Header::automatic});
+    EXPECT_EQ(table.columns, std::vector<std::string>{name});
+    expect_rows(table, {1, 1}, 1);
+  }
+}
+
 TEST(WriteTable, WhatDoesNotFitIsRefusedAndTheOldFileStays) {
   const Folder folder;
   const auto values = xgrad::ones<double>({2, 2});
   xgrad::write_table(folder / "t", values);
   EXPECT_THROWS(xgrad::ShapeError, xgrad::write_table(folder / "t", xgrad::ones<double>({3})),
-                "[write_table] needs (rows, columns) with at least one column but got (3,)");
+                "[write_table] needs (rows, columns), at least one of each, but got (3,)");
   EXPECT_THROWS(xgrad::ShapeError, xgrad::write_table(folder / "t", xgrad::ones<double>({3, 0})), "but got (3, 0)");
+  EXPECT_THROWS(xgrad::ShapeError, xgrad::write_table(folder / "t", xgrad::ones<double>({0, 2}), {"a", "b"}),
+                "but got (0, 2)");
   EXPECT_THROWS(xgrad::ShapeError, xgrad::write_table(folder / "t", values, {"a"}),
                 "[write_table] needs a name for each of 2 columns but got 1");
   EXPECT_THROWS(std::invalid_argument, xgrad::write_table(folder / "t", values, {"a", "b\nc"}),

@@ -1,6 +1,8 @@
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <cmath>
+#include <csignal>
 #include <cstdlib>
 #include <xgrad/core/check.hpp>
 #include <xgrad/core/table.hpp>
@@ -75,6 +77,46 @@ TEST(MetricsFile, ReadsUpToAStepAndToWhatIsCutShort) {
   EXPECT_EQ(count(good + "4,1,0.1,1,1,0\n"), 2u) << "steps go up";
   EXPECT_EQ(count("something else\n"), 0u);
   EXPECT_TRUE(MetricsFile::read(folder / "none.csv", 1).empty());
+}
+
+TEST(MetricsFile, AFailedAppendLeavesNoPartOfItsLine) {
+  const Folder folder;
+  const std::string path = folder / "m.csv";
+  rlimit before;
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  const std::string next = "4,2,0.1,0.5,0.25,0\n";
+  for (std::size_t room = 0; room < next.size(); ++room) {  // as a disk gets full at any byte
+    MetricsFile file(path, {row(2, 0.5, 0.25)});
+    const std::string old = bytes_of(path);
+    const rlimit full{old.size() + room, before.rlim_max};
+    ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &full), 0);
+    std::string message;
+    for (int attempt = 0; attempt < 2; ++attempt) try {
+        file.append(row(4, 0.5, 0.25));
+      } catch (const xgrad::FileError& e) {
+        message += e.what();
+      }
+    setrlimit(RLIMIT_FSIZE, &before);
+    const std::string once = "[MetricsFile] cannot write " + path + ": File too large";
+    EXPECT_EQ(message, once + once);
+    EXPECT_EQ(bytes_of(path), old) << room;
+    file.append(row(4, 0.5, 0.25));
+    EXPECT_EQ(bytes_of(path), old + next) << room;
+    EXPECT_EQ(MetricsFile::read(path, 1000).size(), 2u);
+  }
+  std::signal(SIGXFSZ, handler);
+}
+
+TEST(MetricsFile, ALineThatAKilledProcessCutShortIsNotGoneOnWith) {
+  const Folder folder;
+  const std::string path = folder / "m.csv", good = header + std::string("2,1,0.1,0.5,0.25,0\n");
+  const std::string next = "4,2,0.1,0.5,0.25,0\n";
+  for (std::size_t size = 0; size < next.size(); ++size) {
+    put_bytes(path, good + next.substr(0, size));
+    MetricsFile(path, MetricsFile::read(path, 1000)).append(row(4, 0.5, 0.25));
+    EXPECT_EQ(bytes_of(path), good + next);
+  }
 }
 
 TEST(MetricsFile, Errors) {
