@@ -46,10 +46,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   for (const std::string& name : table.columns) ends_line = ends_line || name.find_first_of("\r\n") != name.npos;
   if (ends_line) table.columns.clear();
   xgrad::write_table(copy, table.values, table.columns, delimiter);
-  options.delimiter = delimiter;
   options.header = table.columns.empty() ? xgrad::Header::none : xgrad::Header::present;
   options.allow_nonfinite = true;
-  if (table.values.size() > 0 || !table.columns.empty()) {
+  for (const char sought : {delimiter, delimiter == '|' ? '|' : '\0'}) {  // given, and found
+    options.delimiter = sought;
     const xgrad::Table again = xgrad::read_table(copy, options);
     if (again.columns != table.columns || again.values.shape() != table.values.shape()) std::abort();
     for (std::size_t i = 0; i < again.values.size(); ++i)
