@@ -39,7 +39,7 @@ std::string message(F&& f) {
 
 #define EXPECT_PART(text, part) EXPECT_NE((text).find(part), std::string::npos) << "got: " << (text)
 
-V leaf(Array<double> a) { return V(std::move(a), true); }
+V leaf(Array<double> a) { return {std::move(a), true}; }
 
 /// y = x, with a derivative that gives `share` times the gradient, spoilt by `bad` at the first entry.
 V spoil(const V& x, double bad) {

@@ -19,7 +19,7 @@ using xgrad::ShapeError;
 using xgrad::Variable;
 using V = Variable<double>;
 
-V leaf(std::vector<double> numbers) { return V(xgrad::from(numbers), true); }
+V leaf(const std::vector<double>& numbers) { return {xgrad::from(numbers), true}; }
 
 V total(const V& x) { return xgrad::sum_to(x, {}); }
 
@@ -93,7 +93,7 @@ TEST_F(Backward, SharedTermsCostEachNodeOnce) {
 }
 
 TEST_F(Backward, AG_04_BroadcastOperandsKeepTheirShapes) {
-  const auto ones = [](Shape s) { return xgrad::ones<double>(s); };
+  const auto ones = [](const Shape& s) { return xgrad::ones<double>(s); };
   V a(ones({3, 4}), true), b(ones({1, 4}), true);
   (a + b).backward(ones({3, 4}));
   EXPECT_TRUE(xgrad::array_equal(a.grad(), ones({3, 4})));

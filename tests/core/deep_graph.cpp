@@ -21,7 +21,7 @@ constexpr int kOps = 1'000'000;
 void run_on_small_stack(std::function<void()> work) {
   pthread_attr_t attributes;
   ASSERT_EQ(pthread_attr_init(&attributes), 0);
-  ASSERT_EQ(pthread_attr_setstacksize(&attributes, 256 * 1024), 0);
+  ASSERT_EQ(pthread_attr_setstacksize(&attributes, std::size_t{256} * 1024), 0);
   pthread_t thread;
   const auto entry = [](void* argument) -> void* {
     (*static_cast<std::function<void()>*>(argument))();
