@@ -74,9 +74,9 @@ GradcheckReport product_of(Give give) {
 }
 
 TEST(ArrayFunctions, GradientsComeAsTupleArrayOrVector) {
-  EXPECT_TRUE(product_of([](A a, A b, A c) { return std::make_tuple(a, b, c); }));
-  EXPECT_TRUE(product_of([](A a, A b, A c) { return std::array<A, 3>{a, b, c}; }));
-  EXPECT_TRUE(product_of([](A a, A b, A c) { return std::vector<A>{a, b, c}; }));
+  EXPECT_TRUE(product_of([](const A& a, const A& b, const A& c) { return std::make_tuple(a, b, c); }));
+  EXPECT_TRUE(product_of([](const A& a, const A& b, const A& c) { return std::array<A, 3>{a, b, c}; }));
+  EXPECT_TRUE(product_of([](const A& a, const A& b, const A& c) { return std::vector<A>{a, b, c}; }));
   const auto listed =
       gradcheck([](const std::vector<A>& x) -> A { return x[0] * x[1]; },
                 [](const std::vector<A>& x, const A& dy) { return std::make_pair(A(dy * x[1]), A(dy * x[0])); },
@@ -138,7 +138,7 @@ TEST(ArrayFunctions, PlantedErrorsAreNamed) {
   EXPECT_TRUE(says(hints([](const A& x, const A&) { return zeros<double>(x.shape()); }),
                    "the gradient is zero everywhere: the derivative adds nothing for it\n"));
   EXPECT_TRUE(says(hints([](const A& x, const A& dy) -> A { return 3.0003 * x * x * dy; }), "9 of 9 disagree"));
-  EXPECT_TRUE(says(product_of([](A a, A b, A c) { return std::make_tuple(b, a, c); }).text(),
+  EXPECT_TRUE(says(product_of([](const A& a, const A& b, const A& c) { return std::make_tuple(b, a, c); }).text(),
                    "input 0: analytic is the gradient of input 1: inputs exchanged"));
   const auto missing_sum =
       gradcheck([](const A& x, const A& bias) -> A { return x + bias; },

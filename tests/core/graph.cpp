@@ -24,7 +24,7 @@ namespace {
 using namespace xgrad;
 using V = Variable<double>;
 
-V leaf(const Shape& shape) { return V(ones<double>(shape), true); }
+V leaf(const Shape& shape) { return {ones<double>(shape), true}; }
 
 TEST(GraphText, OneOpALine) {
   const V w = leaf({4, 3}), c(ones<double>({2, 4}));

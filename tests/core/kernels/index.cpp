@@ -39,7 +39,7 @@ std::vector<std::size_t> python(std::optional<std::ptrdiff_t> start, std::option
 TYPED_TEST(Indexing, RangesAreThoseOfPython) {
   using T = TypeParam;
   std::vector<std::optional<std::ptrdiff_t>> ends{std::nullopt};
-  for (std::ptrdiff_t i = -7; i <= 7; ++i) ends.push_back(i);
+  for (std::ptrdiff_t i = -7; i <= 7; ++i) ends.emplace_back(i);
   for (const std::size_t n : {0, 1, 5})
     for (const auto& start : ends)
       for (const auto& stop : ends)

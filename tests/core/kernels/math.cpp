@@ -15,7 +15,7 @@ std::vector<float> inputs() {
   std::vector<float> x;
   for (std::uint64_t bits = 0; bits <= 0xffffffff; bits += 997)
     x.push_back(xgrad::detail::bit_cast<float>(static_cast<std::uint32_t>(bits)));
-  for (float v = -110; v < 110; v += 0.000731f) x.push_back(v);
+  for (int k = -150479; k <= 150479; ++k) x.push_back(0.000731f * static_cast<float>(k));  // -110 to 110
   for (const double v : {kInf, -kInf, kNaN, 0.0, -0.0, 1e-45, -1e-45, 88.7228, 88.73, -87.34, -103.9, -104.1})
     x.push_back(static_cast<float>(v));
   return x;
