@@ -10,10 +10,11 @@ TEST(TrainResume, AKilledRunEndsAsOneThatWasLeftAlone) {
   const std::string whole = temporary("whole"), part = temporary("part");
   const auto left_alone = run("--epochs 12 --folder '" + whole + "'");
   ASSERT_EQ(left_alone.status, 0) << left_alone.err;
-  // As the program says, it may be killed whenever it likes: here as soon as there is a checkpoint.
+  // As the program says, it may be killed whenever it likes: here as soon as there is a checkpoint, not merely the
+  // beginning of one (.tmp).
   const std::string kill_soon = "'" EXAMPLE "' --epochs 12 --folder '" + part + "' > /dev/null & p=$!; while ! ls '" +
-                                part + "'/checkpoint_* > /dev/null 2>&1; do sleep 0.01; done; kill -9 $p; wait $p 2> " +
-                                "/dev/null; ";
+                                part + "'/checkpoint_*.safetensors > /dev/null 2>&1; do sleep 0.01; done; " +
+                                "kill -9 $p; wait $p 2> /dev/null; ";
   const auto resumed = run("--epochs 12 --folder '" + part + "'", kill_soon);
   ASSERT_EQ(resumed.status, 0) << resumed.err;
   EXPECT_NE(resumed.out.find("resumed from " + part + "/checkpoint_"), std::string::npos) << resumed.out;
