@@ -1,10 +1,10 @@
 #include <gtest/gtest.h>
 
-#include <chrono>
 #include <clocale>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
+#include <ctime>
 #include <fstream>
 #include <locale>
 #include <tuple>
@@ -126,13 +126,13 @@ TEST(Table, DAT_02_ManyLinesTakeTimeInProportion) {
   for (const std::string line : {"1\r", "\"1\"\r", "\"\"\"1\"\r"}) {
     std::string text;
     for (int i = 0; i < 300'000; ++i) text += line;
-    const auto start = std::chrono::steady_clock::now();
+    const std::clock_t start = std::clock();
     const File file(text);
     try {
       read_table(file.path);
     } catch (const FileError&) {
     }
-    EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(10)) << line;
+    EXPECT_LT(std::clock() - start, 10 * CLOCKS_PER_SEC) << line;
   }
 }
 

@@ -1,5 +1,5 @@
 // Shapes, rows by number and parts: gradients that add up, costs and errors.
-#include <chrono>
+#include <ctime>
 #include <xgrad/core/accumulate.hpp>
 #include <xgrad/core/ops/join.hpp>
 #include <xgrad/core/ops/reduction.hpp>
@@ -72,9 +72,9 @@ TEST(Split, BackwardThroughAllPartsIsOnePass) {
   const V x = V(xgrad::ones<double>({n}), true);
   V total = 0;
   for (const V& part : xgrad::split(x, n)) total += xgrad::sum(part);
-  const auto start = std::chrono::steady_clock::now();
+  const std::clock_t start = std::clock();  // of the processor, which other programs do not slow down
   total.backward();
-  const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
+  const std::clock_t taken = std::clock() - start;
   expect_array(x.grad(), xgrad::ones<double>({n}));
-  EXPECT_LT(taken.count(), 2.0);
+  EXPECT_LT(taken, 2 * CLOCKS_PER_SEC);
 }
