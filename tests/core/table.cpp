@@ -2,10 +2,8 @@
 
 #include <clocale>
 #include <cmath>
-#include <cstdio>
 #include <cstring>
 #include <ctime>
-#include <fstream>
 #include <locale>
 #include <tuple>
 #include <xgrad/core/random.hpp>
@@ -21,13 +19,11 @@ using xgrad::Header;
 using xgrad::read_table;
 using xgrad::Table;
 
-/// A file in the folder for temporary files, gone at the end of the scope.
+/// A file of this text, gone at the end of the scope.
 struct File {
-  explicit File(const std::string& text) { std::ofstream(path, std::ios::binary) << text; }
-  ~File() { std::remove(path.c_str()); }
-  const std::string path = testing::TempDir() + "xgrad_table_" + std::to_string(++count) + "_" +
-                           testing::UnitTest::GetInstance()->current_test_info()->name();
-  static inline int count = 0;
+  explicit File(const std::string& text) { put_bytes(path, text); }
+  const Folder folder;
+  const std::string path = folder / "table";
 };
 
 Table read(const std::string& text, xgrad::TableOptions options = {}) { return read_table(File(text).path, options); }
