@@ -57,7 +57,7 @@ inline std::vector<std::string> corpus(const std::string& folder, const std::str
   return result;
 }
 
-inline constexpr bool memory_is_measurable = !under_sanitizer;  // a sanitizer keeps freed memory
+inline bool memory_is_measurable() { return !under_sanitizer(); }
 
 /// By how many bytes the process grew at most while f ran: the peak of its resident set, which Linux resets on request.
 template <class F>

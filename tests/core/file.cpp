@@ -217,7 +217,7 @@ TEST(File, SER_08_B_FullFileSystem) {
   // A file system of 1 MiB, seen by the child alone.
   const int result = in_child([&] {
     if (unshare(geteuid() == 0 ? CLONE_NEWNS : CLONE_NEWUSER | CLONE_NEWNS) != 0 ||
-        mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
+        mount("none", "/", "none", MS_REC | MS_PRIVATE, nullptr) != 0 ||
         mount("tmpfs", folder.str().c_str(), "tmpfs", 0, "size=1m") != 0)
       return may_not_mount;
     write_file(folder / "model", "old");

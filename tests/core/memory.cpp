@@ -208,7 +208,7 @@ TEST(Memory, NullAndImpossibleSizes) {
   EXPECT_THROW((void)allocator.allocate(std::numeric_limits<std::size_t>::max() / 8 + 1), std::bad_array_new_length);
   EXPECT_TRUE(allocator == memory::Allocator<float>());
   EXPECT_FALSE(allocator != memory::Allocator<float>());
-  if (!under_sanitizer) {  // they end the program instead
+  if (!under_sanitizer()) {  // they end the program instead
     EXPECT_THROW((void)allocator.allocate(std::numeric_limits<std::size_t>::max() / 32), std::bad_alloc);
   }
 }

@@ -107,7 +107,7 @@ TEST(Npy, CorpusIsReadOrRefused) {
     const std::size_t growth = peak_growth([&] {
       EXPECT_THROWS(FileError, load_npy<double>(path), "[load_npy] " + path + " is no .npy file that can be read: ");
     });
-    if (memory_is_measurable) {
+    if (memory_is_measurable()) {
       EXPECT_LT(growth, std::size_t{1} << 20) << path;
     }
   }
@@ -154,7 +154,7 @@ TEST(Npz, CorpusIsReadOrRefused) {
           FileError)
           << path;
     });
-    if (memory_is_measurable) {
+    if (memory_is_measurable()) {
       EXPECT_LT(growth, std::size_t{1} << 20) << path;
     }
   }

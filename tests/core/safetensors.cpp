@@ -135,7 +135,7 @@ TEST(Safetensors, SER_01_RepeatedNames) {
 TEST(Safetensors, SER_03_LengthTruncationPadding) {
   const auto refused = [](const std::string& name, const std::string& part) {
     std::size_t growth = peak_growth([&] { EXPECT_THROWS(FileError, SafetensorsFile(file(name)), part); });
-    if (memory_is_measurable) {
+    if (memory_is_measurable()) {
       EXPECT_LT(growth, std::size_t{1} << 20) << name;
     }
   };
@@ -194,7 +194,7 @@ TEST(Safetensors, CorpusIsReadOrRefused) {
     const std::size_t growth = peak_growth([&] {
       EXPECT_THROWS(FileError, SafetensorsFile{path}, "[load_safetensors] " + path + " is no safetensors file: ");
     });
-    if (memory_is_measurable) {
+    if (memory_is_measurable()) {
       EXPECT_LT(growth, 2 * std::filesystem::file_size(path) + (std::size_t{1} << 20)) << path;
     }
   }
@@ -214,7 +214,7 @@ TEST(Safetensors, LongPaddingIsRead) {
   const Folder folder;
   put_bytes(folder / "x", with_header("{}" + std::string(20'000'000, ' ')));
   const std::size_t growth = peak_growth([&] { EXPECT_TRUE(SafetensorsFile(folder / "x").entries().empty()); });
-  if (memory_is_measurable) {
+  if (memory_is_measurable()) {
     EXPECT_LT(growth, std::size_t{25'000'000});
   }
 }
@@ -233,7 +233,7 @@ TEST(Safetensors, HugeHeadersTakeNoMoreThanTwiceTheFile) {
     put_bytes(folder / "x", with_header(header));
     const std::size_t size = header.size() + 8;
     std::size_t growth = peak_growth([&] { EXPECT_THROW(SafetensorsFile(folder / "x"), FileError); });
-    if (memory_is_measurable) {
+    if (memory_is_measurable()) {
       EXPECT_LT(growth, 2 * size + (std::size_t{1} << 24)) << header.substr(0, 30);
     }
   }

@@ -19,7 +19,7 @@ using xgrad::Shape;
 using xgrad::ShapeError;
 using V = xgrad::Variable<double>;
 
-V leaf(std::vector<double> numbers) { return V(xgrad::from(numbers), true); }
+V leaf(const std::vector<double>& numbers) { return {xgrad::from(numbers), true}; }
 
 TEST(Variable, KindsOfHandle) {
   const V constant(xgrad::zeros<double>({2, 3}));

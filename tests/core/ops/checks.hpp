@@ -23,8 +23,8 @@ inline Array<double> array(const std::vector<double>& data, const Shape& shape) 
 inline Array<double> array(const std::vector<double>& data) { return xgrad::from(data, {data.size()}); }
 
 /// A leaf.
-inline V leaf(const std::vector<double>& data, const Shape& shape) { return V(array(data, shape), true); }
-inline V leaf(const std::vector<double>& data) { return V(array(data), true); }
+inline V leaf(const std::vector<double>& data, const Shape& shape) { return {array(data, shape), true}; }
+inline V leaf(const std::vector<double>& data) { return {array(data), true}; }
 
 /// Compares shape and numbers: |got - want| <= abs + rel |want|; NaN equals NaN.
 template <class A, class = std::enable_if_t<std::is_same_v<A, Array<double>>>>  // braces mean the vector below

@@ -10,7 +10,7 @@ using namespace opcheck;
 
 namespace {
 
-V ones(const Shape& shape) { return V(xgrad::ones<double>(shape), true); }
+V ones(const Shape& shape) { return {xgrad::ones<double>(shape), true}; }
 
 }  // namespace
 

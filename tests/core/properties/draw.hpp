@@ -27,7 +27,7 @@ using reference::Position;
 using xgrad::Array;
 using xgrad::Shape;
 
-__extension__ typedef __int128 Wide;  // holds every product of two integers
+using Wide = __int128_t;  // holds every product of two integers
 
 struct Mismatch : std::runtime_error {
   using std::runtime_error::runtime_error;

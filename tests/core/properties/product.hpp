@@ -89,15 +89,15 @@ void softmax(Draw& draw) {
       return [&, masked, logarithm](const Position& p) {
         const auto kept = [&](const Position& q) { return !masked || at(mask, q) != 0; };
         if (!kept(p)) return 0.0;
-        double largest = -INFINITY;
+        double largest = -HUGE_VAL;
         bool nan = false;
         row(p, [&](const Position& q) {
           if (!kept(q)) return;
           nan = nan || std::isnan(at(x, q));
           if (at(x, q) > largest) largest = at(x, q);
         });
-        if (nan || largest == INFINITY) return static_cast<double>(NAN);
-        if (largest == -INFINITY) return logarithm ? -INFINITY : 0.0;
+        if (nan || largest == HUGE_VAL) return std::nan("");
+        if (largest == -HUGE_VAL) return logarithm ? -HUGE_VAL : 0.0;
         long double sum = 0;
         row(p, [&](const Position& q) {
           if (kept(q)) sum += std::exp(static_cast<long double>(at(x, q)) - largest);

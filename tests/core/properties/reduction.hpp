@@ -45,7 +45,7 @@ inline double extreme_of(const std::vector<double>& numbers, double sign) {
   return best;
 }
 inline double logsumexp_of(const std::vector<double>& numbers) {
-  if (numbers.empty()) return -INFINITY;
+  if (numbers.empty()) return -HUGE_VAL;
   const double largest = extreme_of(numbers, 1);
   if (std::isinf(largest)) return largest;
   long double sum = 0;
