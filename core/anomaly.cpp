@@ -46,7 +46,7 @@ bool DetectAnomaly::has_names() const { return !parameters_.empty() || (outer_ &
 /// "; input 0 of shape (4, 3), from 0 to 1; ...; nearest parameter: ffn.linear1.bias".
 template <class T>
 std::string DetectAnomaly::context(const std::vector<Operand<T>>& operands) const {
-  std::ostringstream out;
+  detail::Text out;
   for (std::size_t i = 0; i < operands.size(); ++i) {
     if (i == kShown) {
       out << "; and " << operands.size() - i << " more inputs";
@@ -110,7 +110,7 @@ void DetectAnomaly::check_gradient(const Node<T>& node, std::size_t i, const Arr
                                    const Survey<T>& upstream, bool summed) const {
   if (detail::all_finite(gradient)) return;
   const std::vector<Operand<T>> operands(node.edges.begin(), node.edges.end());
-  std::ostringstream text;
+  detail::Text text;
   text << "backward: the gradient of input " << i;
   for (std::size_t k = i + 1; k < operands.size(); ++k)
     if (operands[k].node == operands[i].node) text << " and " << k << " (the same Variable)";

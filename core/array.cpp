@@ -9,7 +9,7 @@
 namespace xgrad {
 
 std::string to_string(const Shape& shape) {
-  std::ostringstream out;
+  detail::Text out;
   out << '(';
   for (std::size_t i = 0; i < shape.size(); ++i) out << (i ? ", " : "") << shape[i];
   out << (shape.size() == 1 ? ",)" : ")");
@@ -94,7 +94,7 @@ void print(std::ostream& out, const Array<T>& a, int digits) {
 
 template <class T>
 std::string to_string(const Array<T>& a, int digits) {
-  std::ostringstream out;
+  detail::Text out;
   print(out, a, digits);
   return out.str();
 }

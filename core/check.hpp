@@ -1,6 +1,7 @@
 // Error types and the one form of every message: "[who] what must hold, what was got; what to do".
 #pragma once
 
+#include <locale>
 #include <sstream>
 #include <stdexcept>
 #include <string>
@@ -30,9 +31,14 @@ struct AnomalyError : std::runtime_error {
 
 namespace detail {
 
+/// A stream for texts that are the same everywhere: under a locale of the program's, 2000 could print as "2.000".
+struct Text : std::ostringstream {
+  Text() { imbue(std::locale::classic()); }
+};
+
 template <class... Parts>
 std::string message(const std::string& who, const Parts&... parts) {
-  std::ostringstream text;
+  Text text;
   text << '[' << who << "] ";
   (text << ... << parts);
   return text.str();

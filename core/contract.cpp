@@ -65,7 +65,7 @@ class Contract {
  private:
   template <class... Parts>
   void add(const Parts&... parts) {
-    std::ostringstream out;
+    detail::Text out;
     (out << ... << parts);
     std::string text = out.str();
     if (!text.empty() && text.back() == '\n') text.pop_back();

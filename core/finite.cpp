@@ -40,7 +40,7 @@ template <class T>
 std::string number_text(T x, int digits) {
   if (std::isnan(x)) return "NaN";
   if (std::isinf(x)) return x > 0 ? "inf" : "-inf";
-  std::ostringstream out;
+  detail::Text out;
   out.precision(digits);
   out << x;
   return out.str();
@@ -59,7 +59,7 @@ std::string first_non_finite(const Array<T>& a) {
 template <class T>
 std::string range_text(const Survey<T>& seen) {
   if (seen.size == 0) return "empty";
-  std::ostringstream out;
+  detail::Text out;
   if (seen.finite > 0) out << "from " << number_text(seen.low) << " to " << number_text(seen.high);
   if (seen.bad > 0 && seen.finite > 0) out << " but for ";
   if (seen.bad > 0)

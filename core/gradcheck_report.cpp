@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 namespace xgrad {
 
@@ -50,7 +49,7 @@ std::size_t GradcheckReport::wrong() const {
 }
 
 std::string GradcheckReport::text() const {
-  std::ostringstream out;
+  detail::Text out;
   out.precision(9);
   out << (order == 2 ? "gradgradcheck (second order) " : "gradcheck ") << (ok() ? "passed: " : "failed: ");
   if (!problem.empty()) {

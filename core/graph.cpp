@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cctype>
 #include <map>
-#include <sstream>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -87,7 +86,7 @@ std::string in_text(const std::string& name) { return is_plain(name) ? name : '"
 template <class T>
 std::string graph_to_text(const Variable<T>& output, const Names<T>& names) {
   const Graph<T> graph(output, names);
-  std::ostringstream out;
+  detail::Text out;
   const auto constant = [&](const detail::Value<T>* value, const Shape& shape) {
     const std::string* name = graph.name(value);
     out << "constant " << (name ? in_text(*name) + ' ' : "") << to_string(shape);
@@ -130,7 +129,7 @@ std::string graph_to_text(const Variable<T>& output, const Names<T>& names) {
 template <class T>
 std::string graph_to_dot(const Variable<T>& output, const Names<T>& names) {
   const Graph<T> graph(output, names);
-  std::ostringstream out;
+  detail::Text out;
   const auto label = [&](const std::string& title, const Shape& shape) {
     out << "[label=\"" << escaped(title, "\\\\x") << "\\n" << to_string(shape) << '"';
   };

@@ -143,7 +143,7 @@ template <class T>
 std::string Module<T>::summary() {
   const std::size_t all = count(true), trained = count();
   const Summary<T> found(*this);
-  std::ostringstream out;
+  detail::Text out;
   const auto numbers = [&](const char* what, std::size_t n) { out << what << n << " (" << n * sizeof(T) << " bytes)"; };
   out << name() << (training_ ? "\n" : ", evaluation mode\n") << detail::aligned(found.rows);
   numbers("parameters: ", all);

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <system_error>
 
-#include "check.hpp"
+#include "finite.hpp"
 
 namespace xgrad {
 
@@ -20,11 +20,9 @@ std::string quoted(const std::string& text, const char* quote) {
 
 std::string point_lines(const Series& s) {
   std::string result;
-  char line[64];
   for (std::size_t i = 0; i < s.x.size(); ++i) {
     if (!std::isfinite(s.x[i]) || !std::isfinite(s.y[i])) continue;
-    std::snprintf(line, sizeof line, "%.9g %.9g\n", s.x[i], s.y[i]);
-    result += line;
+    result += detail::number_text(s.x[i], 9) + ' ' + detail::number_text(s.y[i], 9) + '\n';
   }
   return result;
 }

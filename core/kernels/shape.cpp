@@ -16,7 +16,7 @@ Array<T> with_shape(const Array<T>& x, const Shape& shape) {
 }
 
 std::string to_text(const Extents& list) {
-  std::ostringstream out;
+  detail::Text out;
   out << '(';
   for (std::size_t i = 0; i < list.size(); ++i) out << (i ? ", " : "") << list[i];
   out << (list.size() == 1 ? ",)" : ")");

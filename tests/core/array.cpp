@@ -6,6 +6,8 @@
 #include <xgrad/core/array.hpp>
 #include <xtensor/xview.hpp>
 
+#include "foreign_locale.hpp"
+
 namespace {
 
 using xgrad::Array;
@@ -126,6 +128,13 @@ TEST(Array, ArrayEqualComparesShapesAndNumbers) {
   EXPECT_TRUE(xgrad::array_equal(xgrad::empty<double>({0, 2}), xgrad::empty<double>({0, 2})));
   const auto nan = xgrad::full<double>({1}, std::nan(""));
   EXPECT_FALSE(xgrad::array_equal(nan, nan));
+}
+
+TEST(Array, TextsAreTheSameInEveryLocale) {
+  const ForeignLocale locale;
+  EXPECT_EQ(xgrad::to_string(Shape{1024, 2}), "(1024, 2)");
+  EXPECT_EQ(xgrad::to_string(Array<double>{1234.5}), "[1234.5]");
+  EXPECT_EQ(error_of([] { xgrad::fail<xgrad::ShapeError>("f", 1234.5, ' ', 2000); }), "[f] 1234.5 2000");
 }
 
 TEST(Array, Printing) {

@@ -5,6 +5,7 @@
 #include <xgrad/core/checkpoint_folder.hpp>
 
 #include "folder.hpp"
+#include "foreign_locale.hpp"
 #include "throws.hpp"
 
 namespace {
@@ -36,6 +37,22 @@ TEST(CheckpointFolder, GivesBackTheNewest) {
   EXPECT_EQ(found->state.number("epoch"), 0.1);
   EXPECT_EQ(found->state.number("best"), INFINITY);
   EXPECT_EQ(found->state.numbers.size(), 2u);
+}
+
+TEST(CheckpointFolder, IsReadInEveryLocale) {
+  const Folder folder;
+  Checkpoints checkpoints(folder.str());
+  State<float> state;
+  state.arrays = {{"w", xgrad::ones<float>({1024, 2})}};
+  state.numbers = {{"lr", 0.25}};
+  checkpoints.save(1, state);
+  const ForeignLocale locale;
+  EXPECT_TRUE(checkpoints.newest());
+  checkpoints.save(1'000'000, state);
+  const auto found = checkpoints.newest();
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->step, 1'000'000u);
+  EXPECT_EQ(found->state.number("lr"), 0.25);
 }
 
 TEST(CheckpointFolder, KeepsTheLastFew) {
@@ -95,9 +112,9 @@ TEST(CheckpointFolder, Errors) {
                 "[CheckpointFolder] cannot make the folder " + (folder / "file"));
   Checkpoints checkpoints(folder.str());
   for (const std::uint64_t step : {1, 2}) put_bytes(checkpoints.file(step), "damaged");
-  EXPECT_THROWS(
-      FileError, checkpoints.newest(),
-      "no checkpoint in " + folder.str() + " can be read; remove them to begin anew:\n  [read_state] " + checkpoints.file(2));
+  EXPECT_THROWS(FileError, checkpoints.newest(),
+                "no checkpoint in " + folder.str() + " can be read; remove them to begin anew:\n  [read_state] " +
+                    checkpoints.file(2));
   // A file that another program wrote has no checksum.
   xgrad::save_state(checkpoints.file(2), state_of(1));
   EXPECT_THROWS(FileError, checkpoints.newest(), "does not hold what was written: the checksum differs");

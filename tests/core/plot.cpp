@@ -5,6 +5,7 @@
 #include <xgrad/core/plot.hpp>
 
 #include "folder.hpp"
+#include "foreign_locale.hpp"
 #include "throws.hpp"
 
 namespace {
@@ -43,6 +44,18 @@ TEST(Plot, DrawsAndSaysWhere) {
   std::size_t files = 0;
   for (const auto& entry : std::filesystem::directory_iterator(folder / "new folder")) files += entry.exists();
   EXPECT_EQ(files, 1u) << "the script stayed";
+}
+
+TEST(Plot, ThePictureIsTheSameInEveryLocale) {
+  if (!have_gnuplot()) GTEST_SKIP() << "gnuplot is not installed (apt-get install gnuplot-nox)";
+  const Folder folder;
+  const std::vector<xgrad::Panel> panels{{"a", "", {{"s", "lines", {0.5, 1234.5}, {0.25, 0.75}}}}};
+  ASSERT_TRUE(plot(folder / "a.png", panels, nullptr));
+  const ForeignLocale locale;
+  const bool decimal_comma = *std::localeconv()->decimal_point == ',';
+  if (!decimal_comma) GTEST_SKIP() << "this machine has no locale with a decimal comma (apt-get install locales-all)";
+  ASSERT_TRUE(plot(folder / "b.png", panels, nullptr));
+  EXPECT_EQ(bytes_of(folder / "a.png"), bytes_of(folder / "b.png"));
 }
 
 TEST(Plot, SaysWhyThereIsNone) {

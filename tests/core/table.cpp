@@ -1,15 +1,14 @@
 #include <gtest/gtest.h>
 
-#include <clocale>
 #include <cmath>
 #include <cstring>
 #include <ctime>
-#include <locale>
 #include <tuple>
 #include <xgrad/core/random.hpp>
 #include <xgrad/core/table.hpp>
 
 #include "folder.hpp"
+#include "foreign_locale.hpp"
 #include "throws.hpp"
 
 namespace {
@@ -195,12 +194,8 @@ TEST(Table, DAT_02_RangeAndDigits) {
 }
 
 TEST(Table, DAT_02_LocaleDoesNotMatter) {
-  struct Comma : std::numpunct<char> {
-    char do_decimal_point() const override { return ','; }
-  };
-  const std::locale before = std::locale::global(std::locale(std::locale(), new Comma));
+  const ForeignLocale locale;
   const Table table = read("1.5;2.5\n");
-  std::locale::global(before);
   expect_rows(table, {1.5, 2.5}, 2);
   EXPECT_EQ(error("1,5;2,5\n1,5;2,5\n", {'\0', Header::none}),
             "[read_table] FILE, line 1, column 1: \"1,5\" is not a number");
@@ -263,13 +258,9 @@ TEST(WriteTable, DAT_02_ReadingGivesBackTheSameBits) {
 }
 
 TEST(WriteTable, DAT_02_LocaleDoesNotMatter) {
-  struct Comma : std::numpunct<char> {
-    char do_decimal_point() const override { return ','; }
-  };
   const Folder folder;
-  const std::locale before = std::locale::global(std::locale(std::locale(), new Comma));
+  const ForeignLocale locale;
   xgrad::write_table(folder / "t", xgrad::from<double>({1.5, 1234567}, {1, 2}));
-  std::locale::global(before);
   EXPECT_EQ(bytes_of(folder / "t"), "1.5,1234567\n");
 }
 
