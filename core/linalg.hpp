@@ -1,4 +1,4 @@
-// The one door to matrix products. Only linalg.cpp knows BLAS.
+// The one door to matrix products. Only linalg.cpp knows BLAS. T is float or double.
 #pragma once
 
 #include <cstddef>

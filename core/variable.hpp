@@ -51,7 +51,8 @@ class Variable {
  public:
   using value_type = T;  ///< float or double
 
-  /// An undefined handle: `defined()` is false and every other use throws GraphError.
+  /// An undefined handle: `defined()` is false and every use of its numbers throws GraphError; else it looks like a
+  /// constant.
   Variable() = default;
   /// Wraps an array: a leaf when `requires_grad`, else a constant.
   Variable(Array<T> value, bool requires_grad = false);
@@ -190,7 +191,8 @@ class NoGrad {
 /// True when ops on this thread record.
 bool is_recording() noexcept;
 
-/// The leaves that `output` depends on and that require gradients, in order of creation.
+/// The leaves that `output` depends on and that require gradients, in order of creation; none after a backward pass
+/// that did not retain the graph.
 template <class T>
 std::vector<Variable<T>> leaves(const Variable<T>& output);
 

@@ -1,6 +1,7 @@
 // Functions of two or three arrays with NumPy's broadcasting. Throw ShapeError for shapes that do not broadcast.
 //
 // Every argument may also be a lazy xtensor expression or a plain number, as long as one is an array or expression.
+// T is float or double: an Index is converted first, `equal(from<double>(predicted), from<double>(labels))`.
 #pragma once
 
 #include "../array.hpp"

@@ -1,5 +1,5 @@
 // Reductions over all axes or some. Sums accumulate in double, pairwise, so that the error stays flat over long axes;
-// results do not depend on the number of threads.
+// results do not depend on the number of threads. T is float or double.
 #pragma once
 
 #include "../array.hpp"

@@ -1,4 +1,5 @@
-// Softmax along one axis, in the form that cannot overflow: the largest number of each row is subtracted first.
+// Softmax along one axis, in the form that cannot overflow: the largest number of each row is subtracted first. T
+// is float or double.
 #pragma once
 
 #include "../array.hpp"

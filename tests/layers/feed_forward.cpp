@@ -15,7 +15,6 @@ using xgrad::FeedForward;
 using xgrad::FeedForwardOptions;
 using xgrad::Rng;
 using xgrad::Shape;
-using xgrad::Variable;
 
 constexpr Activation kAll[] = {Activation::relu, Activation::gelu,   Activation::gelu_tanh,
                                Activation::silu, Activation::swiglu, Activation::geglu};

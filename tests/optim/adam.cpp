@@ -13,7 +13,7 @@ using xgrad::Adam;
 using xgrad::AdamW;
 using V = xgrad::Variable<double>;
 
-V one() { return V(xgrad::full<double>({}, 1), true); }
+V one() { return {xgrad::full<double>({}, 1), true}; }
 
 /// w after each of `steps` steps from w = 1, the gradient being `slope(w)`.
 template <class Optimizer, class F>
