@@ -11,7 +11,7 @@ using V = xgrad::Variable<double>;
 using Parameters = std::vector<V>;
 using xgrad::SGD;
 
-V leaf(double value, const xgrad::Shape& shape = {2}) { return V(xgrad::full<double>(shape, value), true); }
+V leaf(double value, const xgrad::Shape& shape = {2}) { return {xgrad::full<double>(shape, value), true}; }
 V total(const V& x) { return xgrad::sum_to(x, {}); }
 
 template <class E, class F>

@@ -12,7 +12,7 @@ namespace {
 using xgrad::RMSprop;
 using V = xgrad::Variable<double>;
 
-V one() { return V(xgrad::full<double>({}, 1), true); }
+V one() { return {xgrad::full<double>({}, 1), true}; }
 
 void step(V w, RMSprop<double>& optimizer, double gradient) {
   w.set_grad(xgrad::full<double>({}, gradient));

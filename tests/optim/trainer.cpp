@@ -173,7 +173,7 @@ TEST(TrainerTest, EachEpochHasEveryRowOnceInAnotherOrder) {
 }
 
 TEST(TrainerTest, EarlyStopping) {
-  const auto run = [](std::vector<double> values, auto... change) {
+  const auto run = [](const std::vector<double>& values, auto... change) {
     One model(1);
     xgrad::SGD<double> sgd(model.parameters(), {1});  // w falls by 1 a step
     auto options = quiet(values.size(), 1);

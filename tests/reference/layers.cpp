@@ -26,7 +26,7 @@ const std::map<std::string, xgrad::Activation> kActivations = {
 
 Shape shape_of(const json& options) {
   const auto extents = options.at("shape").get<std::vector<std::size_t>>();
-  return Shape(extents.begin(), extents.end());
+  return {extents.begin(), extents.end()};
 }
 
 /// Puts the state of the reference into the module, name by name (PyTorch's names), runs it and compares.

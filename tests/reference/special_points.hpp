@@ -21,13 +21,13 @@ inline std::vector<Call> special_points() {
   const auto at = [&](const std::string& name, std::vector<xgrad::Array<double>> inputs, auto f) {
     calls.push_back({"special_" + name, std::move(inputs), f, f});
   };
-  const auto one = [&](const std::string& name, std::vector<double> x, auto f) {
+  const auto one = [&](const std::string& name, const std::vector<double>& x, auto f) {
     at(name, {xgrad::from(x)}, [f](const auto& v) { return f(v[0]); });
   };
-  const auto rows = [&](const std::string& name, std::vector<double> x, xgrad::Shape shape, auto f) {
+  const auto rows = [&](const std::string& name, const std::vector<double>& x, const xgrad::Shape& shape, auto f) {
     at(name, {xgrad::from(x, shape)}, [f](const auto& v) { return f(v[0]); });
   };
-  const auto two = [&](const std::string& name, std::vector<double> a, std::vector<double> b, auto f) {
+  const auto two = [&](const std::string& name, const std::vector<double>& a, const std::vector<double>& b, auto f) {
     at(name, {xgrad::from(a), xgrad::from(b)}, [f](const auto& v) { return f(v[0], v[1]); });
   };
 
