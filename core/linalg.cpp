@@ -119,6 +119,7 @@ void split_terms(const detail::Product<T>& p, int threads) {
   T* const other = parts.data();
 #pragma omp parallel num_threads(slabs.count)
   {
+    const OneThread guard(true);  // OpenMP may give a team of one, in which OpenBLAS would take threads, and hang
 #pragma omp for schedule(static, 1)
     for (int slab = 0; slab < slabs.count; ++slab) {
       auto part = p.terms(slabs.edge(slab), slabs.edge(slab + 1));
@@ -149,10 +150,14 @@ void split_product(const detail::Product<T>& p, int threads) {
   if (!p.transpose_a && !p.transpose_b && p.k >= 128 && 4 * p.m <= p.k) return split_terms(p, threads);
   const bool by_columns = p.n > 4 * p.m;
   const Slabs slabs(by_columns ? p.n : p.m, threads);
-#pragma omp parallel for num_threads(slabs.count) schedule(static, 1)
-  for (int slab = 0; slab < slabs.count; ++slab) {
-    const std::size_t begin = slabs.edge(slab), end = slabs.edge(slab + 1);
-    library_product(by_columns ? p.columns(begin, end) : p.rows(begin, end));
+#pragma omp parallel num_threads(slabs.count)
+  {
+    const OneThread guard(true);
+#pragma omp for schedule(static, 1)
+    for (int slab = 0; slab < slabs.count; ++slab) {
+      const std::size_t begin = slabs.edge(slab), end = slabs.edge(slab + 1);
+      library_product(by_columns ? p.columns(begin, end) : p.rows(begin, end));
+    }
   }
 }
 

@@ -1,11 +1,14 @@
 // gemm, by every kernel and library that may stand behind it.
 #include <gtest/gtest.h>
 #include <omp.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <cstdlib>
 #include <limits>
+#include <string>
 #include <thread>
 #include <vector>
 #include <xgrad/core/kernels/dispatch.hpp>
@@ -163,6 +166,25 @@ TYPED_TEST(Gemm, FromSeveralThreadsAtOnce) {
 }
 
 // More shapes than a thread remembers primitives for: what it forgot it makes again.
+// OpenMP may give fewer threads than asked for; OpenBLAS, called from a team of one, then waits for others for ever.
+TEST(GemmDeathTest, OfATeamSmallerThanAskedFor) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";  // starts the program anew: OpenMP reads the limit only then
+  const char* const before = std::getenv("OMP_NUM_THREADS");
+  const std::string threads = before ? before : "";
+  ::setenv("OMP_NUM_THREADS", "4", 1);
+  ::setenv("OMP_THREAD_LIMIT", "1", 1);
+  EXPECT_EXIT(
+      {
+        ::alarm(120);
+        check_gemm<double>(false, true, 160, 160, 160, 1, 0, 0);
+        check_gemm<double>(false, false, 32, 160, 640, 1, 0, 0);  // split along the sums
+        std::_Exit(HasFailure() ? 1 : 0);
+      },
+      testing::ExitedWithCode(0), "");
+  ::unsetenv("OMP_THREAD_LIMIT");
+  before ? ::setenv("OMP_NUM_THREADS", threads.c_str(), 1) : ::unsetenv("OMP_NUM_THREADS");
+}
+
 TEST(GemmProvider, MoreShapesThanOneDNNKeeps) {
   const auto a = Rng(1).normal<float>({400, 100});
   const auto product = [&](std::size_t rows) {

@@ -74,7 +74,7 @@ TEST(Progress, ATerminalHasABarWithRateAndTimeLeft) {
     progress.show(8, "loss 0.1");
   });
   EXPECT_EQ(text.find("\rloss 0.5  [##########          ] 50%  "), 0u) << text;
-  EXPECT_NE(text.find("/s  0:00 left\x1b[K\rloss 0.1  [####################] 100%  "), std::string::npos) << text;
+  EXPECT_NE(text.find(" left\x1b[K\rloss 0.1  [####################] 100%  "), std::string::npos) << text;
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 1);
   const double rate = std::stod(text.substr(text.find("50%") + 3));
   EXPECT_LE(rate, 20.0) << "steps of an earlier run counted";
@@ -91,6 +91,10 @@ TEST(Progress, ATerminalIsWrittenTwentyTimesASecondAtMost) {
       progress.show(step, "loss 0.5");
       seconds = std::chrono::duration<double>(Clock::now() - start).count();
     }
+    while (!progress.due(2)) {
+    }
+    progress.show(2, "loss 0.5");  // a second line, whatever the machine did meanwhile
+    seconds = std::chrono::duration<double>(Clock::now() - start).count();
   });
   int lines = 0;
   for (std::size_t at = 0; (at = text.find("\x1b[K", at)) != std::string::npos; ++at) ++lines;
