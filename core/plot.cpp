@@ -6,6 +6,7 @@
 #include <system_error>
 
 #include "check.hpp"
+#include "file.hpp"
 
 namespace xgrad {
 
@@ -64,6 +65,7 @@ bool draw(const std::string& path, const std::string& commands) {
 }  // namespace
 
 bool plot(const std::string& path, const std::vector<Panel>& panels, std::FILE* log) {
+  check_path("plot", path);
   for (const Panel& panel : panels)
     for (const Series& s : panel.series)
       if (s.x.size() != s.y.size())
