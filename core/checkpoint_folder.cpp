@@ -16,7 +16,7 @@ namespace xgrad {
 
 namespace {
 
-constexpr const char* checksum_name = "checksum";
+constexpr const char* checksum_name = "CheckpointFolder.checksum";
 constexpr std::string_view file_start = "checkpoint_", file_end = ".safetensors";
 
 /// CRC-32 of a name and the bytes that belong to it.

@@ -38,6 +38,19 @@ TEST(CheckpointFolder, GivesBackTheNewest) {
   EXPECT_EQ(found->state.numbers.size(), 2u);
 }
 
+TEST(CheckpointFolder, ANumberOfTheUserMayBeCalledChecksum) {
+  const Folder folder;
+  Checkpoints checkpoints(folder.str());
+  State<float> state = state_of(2);
+  state.numbers.emplace_back("checksum", 7);
+  checkpoints.save(1, state);
+  EXPECT_EQ(checkpoints.newest()->state.number("checksum"), 7);
+  EXPECT_EQ(checkpoints.newest()->state.numbers.size(), 3u);
+  state.numbers.back().first = "CheckpointFolder.checksum";
+  EXPECT_THROWS(std::invalid_argument, checkpoints.save(2, state),
+                "two entries are named \"CheckpointFolder.checksum\"");
+}
+
 TEST(CheckpointFolder, KeepsTheLastFew) {
   const Folder folder;
   Checkpoints checkpoints(folder.str(), 2);
@@ -95,9 +108,9 @@ TEST(CheckpointFolder, Errors) {
                 "[CheckpointFolder] cannot make the folder " + (folder / "file"));
   Checkpoints checkpoints(folder.str());
   for (const std::uint64_t step : {1, 2}) put_bytes(checkpoints.file(step), "damaged");
-  EXPECT_THROWS(
-      FileError, checkpoints.newest(),
-      "no checkpoint in " + folder.str() + " can be read; remove them to begin anew:\n  [read_state] " + checkpoints.file(2));
+  EXPECT_THROWS(FileError, checkpoints.newest(),
+                "no checkpoint in " + folder.str() + " can be read; remove them to begin anew:\n  [read_state] " +
+                    checkpoints.file(2));
   // A file that another program wrote has no checksum.
   xgrad::save_state(checkpoints.file(2), state_of(1));
   EXPECT_THROWS(FileError, checkpoints.newest(), "does not hold what was written: the checksum differs");
