@@ -98,6 +98,20 @@ TEST(Contract, Names) {
   EXPECT_EQ(broken(&Layer::changing), "visit() must list the same members each time\n");
 }
 
+struct Dotted : Scale {
+  void visit(Visitor<double>& v) override { v(name, weight); }
+  std::string name = "part.weight";
+};
+
+TEST(Contract, ANameMayHaveDotsButNoEmptyPart) {
+  Dotted layer;
+  EXPECT_TRUE(xgrad::testing::layer_contract(layer, numbers({2, 3})));
+  for (const char* name : {"", ".weight", "part.", "part..weight", "a part.weight"}) {
+    layer.name = name;
+    EXPECT_FALSE(contract_violations(layer, numbers({2, 3})).empty()) << name;
+  }
+}
+
 TEST(Contract, AVisitThatListsOtherMembersEachTime) {
   Layer layer;
   layer.steady_visits = 0;
