@@ -14,7 +14,6 @@ void BackwardBase<T, G>::no_input(std::size_t i) const {
 
 template <class T, class G>
 void BackwardBase<T, G>::check(std::size_t i, const Shape& got) const {
-  if (i >= node_.edges.size()) no_input(i);
   if (!same_shape(got, shape(i)))
     fail<ShapeError>("backward", "the derivative of ", node_.name, " gives input ", i, " of shape ",
                      to_string(shape(i)), " a gradient of shape ", to_string(got),
@@ -130,13 +129,14 @@ void GraphBackward<T>::close_twin(const std::vector<Variable<T>>& inputs, const 
 
 namespace {
 
+/// `seed` says what to pass for an output that is no scalar; nullptr when that was done.
 template <class T>
-void check_output(const Variable<T>& output, bool seeded) {
-  if (!seeded && output.size() != 1)
-    fail<GraphError>("backward", "needs a scalar but got shape ", to_string(output.shape()),
-                     "; reduce it (sum, mean) or pass a seed gradient");
+void check_output(const char* who, const Variable<T>& output, const char* seed) {
+  if (seed && output.size() != 1)
+    fail<GraphError>(who, "needs a scalar but got shape ", to_string(output.shape()),
+                     "; reduce it (sum, mean) or pass ", seed);
   if (!output.requires_grad())
-    fail<GraphError>("backward", "the output of shape ", to_string(output.shape()),
+    fail<GraphError>(who, "the output of shape ", to_string(output.shape()),
                      " depends on nothing that requires a gradient; was it computed under NoGrad, or from constants?");
 }
 
@@ -196,7 +196,7 @@ std::vector<Variable<T>> grad(const std::vector<Variable<T>>& outputs, const std
   if (!seeds.empty() && seeds.size() != outputs.size())
     fail<GraphError>("grad", "needs one seed for each of ", outputs.size(), " outputs but got ", seeds.size());
   for (std::size_t k = 0; k < outputs.size(); ++k) {
-    check_output(outputs[k], !seeds.empty());
+    check_output("grad", outputs[k], seeds.empty() ? "a seed for each output" : nullptr);
     if (!seeds.empty()) check_shape("grad", "a seed", outputs[k].shape(), seeds[k].shape());
   }
   for (std::size_t i = 0; i < inputs.size(); ++i)
@@ -211,13 +211,13 @@ std::vector<Variable<T>> grad(const std::vector<Variable<T>>& outputs, const std
 
 template <class T>
 void Variable<T>::backward(bool retain_graph) const {
-  check_output(*this, false);
+  check_output("backward", *this, "a seed gradient");
   backward_from(*this, ones<T>(shape()), retain_graph);
 }
 
 template <class T>
 void Variable<T>::backward(const Array<T>& seed, bool retain_graph) const {
-  check_output(*this, true);
+  check_output("backward", *this, nullptr);
   check_shape("backward", "the seed gradient", shape(), seed.shape());
   backward_from(*this, seed, retain_graph);
 }

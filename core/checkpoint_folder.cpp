@@ -10,12 +10,13 @@
 #include <system_error>
 
 #include "checkpoint.hpp"
+#include "file.hpp"
 
 namespace xgrad {
 
 namespace {
 
-constexpr const char* checksum_name = "checksum";
+constexpr const char* checksum_name = "CheckpointFolder.checksum";
 constexpr std::string_view file_start = "checkpoint_", file_end = ".safetensors";
 
 /// CRC-32 of a name and the bytes that belong to it.
@@ -58,6 +59,7 @@ std::optional<std::uint64_t> step_in(std::string_view name) {
 template <class T>
 CheckpointFolder<T>::CheckpointFolder(std::string path, std::size_t keep) : path_(std::move(path)), keep_(keep) {
   if (keep_ == 0) fail<std::invalid_argument>("CheckpointFolder", "must keep at least 1 checkpoint but keep is 0");
+  check_path("CheckpointFolder", path_, "a folder");
   std::error_code error;
   std::filesystem::create_directories(path_, error);
   if (!std::filesystem::is_directory(path_))

@@ -25,7 +25,7 @@ class CheckpointFolder {
   explicit CheckpointFolder(std::string path, std::size_t keep = 3);
 
   /// Writes "checkpoint_STEP.safetensors" as a whole or not at all, then removes older ones beyond those kept. Throws
-  /// FileError.
+  /// FileError, and std::invalid_argument for two numbers of one name; "CheckpointFolder.checksum" is the folder's own.
   void save(std::uint64_t step, State<T> state);
 
   /// What `newest` found.

@@ -31,14 +31,6 @@ bool identical(const Array<T>& a, const Array<T>& b) {
   return a.shape() == b.shape() && std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0;
 }
 
-/// Loads a state when it goes.
-template <class T>
-struct StateGuard {
-  Module<T>& module;
-  State<T> before;
-  ~StateGuard() { load_state(module, before); }  // cannot throw: names and shapes are the module's own
-};
-
 template <class T>
 class Contract {
   using V = Variable<T>;
@@ -49,7 +41,9 @@ class Contract {
       : module_(module), call_(call), inputs_(inputs), options_(options) {}
 
   std::vector<std::string> check() {
-    if (!attempt("visit()", [&] { names(); })) return broken_;
+    bool steady = false;
+    attempt("visit()", [&] { steady = names(); });
+    if (!steady) return broken_;  // nothing that goes by the listing would mean anything
     const bool runs = attempt("calling the module", [&] { members(); });
     if (!runs) return broken_;
     attempt("gradcheck", [&] {
@@ -89,15 +83,20 @@ class Contract {
     return result;
   }
 
-  void names() {
+  /// False when visit lists other members each time.
+  bool names() {
     module_.named_parameters();  // throws where two members have one name
     const Listing<T> first(module_), second(module_);
-    if (first.names != second.names) add("visit() must list the same members each time");
+    if (first.names != second.names) {
+      add("visit() must list the same members each time");
+      return false;
+    }
     for (const std::string& name : first.names) {
       const std::string padded = '.' + name + '.';
       if (padded.find("..") != std::string::npos || name.find_first_of(" \t\n") != std::string::npos)
         add("a member is named \"", name, "\": names must not be empty or hold blanks");
     }
+    return true;
   }
 
   /// Compares the leaves of the output's graph with what visit lists.
@@ -143,12 +142,12 @@ class Contract {
   /// Changes every number of the state, runs on those, loads the old ones, and expects the old output: so what a run
   /// remembers must follow the state.
   void state_round_trip() {
-    Surroundings<T> surroundings(&module_);
+    Surroundings<T> surroundings(&module_, true);
     const EvalScope<T> scope(module_);
-    const StateGuard<T> guard{module_, state(module_)};
+    const State<T> own = state(module_);
     const auto inputs = fresh_inputs();
     const Array<T> before = call_(inputs).value();
-    State<T> moved = guard.before;
+    State<T> moved = own;
     for (auto& [name, array] : moved.arrays)
       for (T& x : array) x += T(0.25) * std::max(T(1), std::abs(x));
     load_state(module_, moved);
@@ -157,7 +156,7 @@ class Contract {
       if (!identical(now.arrays[i].second, moved.arrays[i].second))
         add("loading a state leaves \"", now.arrays[i].first, "\" with other numbers");
     call_(inputs);
-    load_state(module_, guard.before);
+    load_state(module_, own);
     if (!identical(before, call_(inputs).value()))
       add("loading the module's own state back does not give its old output: something that the output depends on is "
           "not part of the state");

@@ -18,7 +18,8 @@ std::vector<std::string> check_contract(Module<T>& module, const CheckedFunction
 
 /// What a module breaks of the contract that the rest of the library builds on, one sentence each; empty when it keeps
 /// all of it:
-/// - members have unique names, without dots or blanks inside one name, and `visit` gives the same list each time;
+/// - members have unique names, no part of which (between dots) is empty or holds blanks, and `visit` gives the same
+///   list each time; where it does not, that is all that is reported;
 /// - every trainable leaf that the output depends on, inputs apart, is listed by `visit` (else: a forgotten member);
 /// - every listed parameter that requires a gradient gets one;
 /// - gradients by the inputs and by every parameter pass `gradcheck`;

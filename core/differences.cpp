@@ -80,6 +80,12 @@ Precision precision(const GradcheckOptions& options, Arithmetic arithmetic) {
 }
 
 template <class T>
+Surroundings<T>::~Surroundings() {
+  restore(true);
+  for (auto& [p, before] : parameters_) p.mutate([&before = before](Array<T>& value) { value = std::move(before); });
+}
+
+template <class T>
 void Surroundings<T>::restore(bool generators_too) {
   for (auto& [buffer, before] : buffers_) *buffer = before;
   if (generators_too)

@@ -30,14 +30,16 @@ struct Precision {
 /// Throws std::invalid_argument for an impossible option.
 Precision precision(const GradcheckOptions& options, Arithmetic arithmetic);
 
-/// What a run of a module may change: its generators and buffers, put back on request and at the end.
+/// What a run of a module may change: its generators and buffers, put back on request and at the end. With
+/// `parameters_too` also its parameters, at the end. All is held by handle, so that nothing depends on what `visit`
+/// lists later, and putting back does not throw.
 template <class T>
 class Surroundings final : public Visitor<T> {
  public:
-  explicit Surroundings(Module<T>* module) {
+  explicit Surroundings(Module<T>* module, bool parameters_too = false) : parameters_too_(parameters_too) {
     if (module) module->visit(*this);
   }
-  ~Surroundings() override { restore(true); }
+  ~Surroundings() override;
   Surroundings(const Surroundings&) = delete;
   Surroundings& operator=(const Surroundings&) = delete;
 
@@ -46,6 +48,9 @@ class Surroundings final : public Visitor<T> {
   std::string drawn_from() const;
 
  protected:
+  void on_parameter(const std::string&, Variable<T>& p) override {
+    if (parameters_too_ && p.is_leaf()) parameters_.emplace_back(p, p.value());
+  }
   void on_buffer(const std::string&, Array<T>& b) override { buffers_.emplace_back(&b, b); }
   void on_generator(const std::string& path, Rng& g) override { generators_.push_back({path, &g, g.state()}); }
 
@@ -55,6 +60,8 @@ class Surroundings final : public Visitor<T> {
     Rng* now;
     Rng::State before;
   };
+  const bool parameters_too_;
+  std::vector<std::pair<Variable<T>, Array<T>>> parameters_;
   std::vector<std::pair<Array<T>*, Array<T>>> buffers_;
   std::vector<Generator> generators_;
 };

@@ -81,7 +81,12 @@ int sync_folder(const std::string& path) {
 
 }  // namespace
 
+void check_path(const std::string& who, const std::string& path, const char* what) {
+  if (path.empty()) fail<FileError>(who, "needs the path of ", what, " but it is empty");
+}
+
 InputFile::InputFile(std::string who, std::string path) : who_(std::move(who)), path_(std::move(path)) {
+  check_path(who_, path_);
   // Without O_NONBLOCK, opening a pipe would wait for its writer.
   descriptor_ = uninterrupted([&] { return ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK); });
   if (descriptor_ < 0) fail_system(who_, "open", path_, errno, true);
@@ -123,6 +128,7 @@ void InputFile::seek(std::uint64_t position) {
 
 OutputFile::OutputFile(std::string who, const std::string& path)
     : who_(std::move(who)), path_(resolved(path)), temporary_(path_ + ".tmp") {
+  check_path(who_, path);
   struct stat old;
   const bool replaces = ::stat(path_.c_str(), &old) == 0;
   if (replaces && !S_ISREG(old.st_mode))

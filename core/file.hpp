@@ -7,6 +7,9 @@
 
 namespace xgrad {
 
+/// Throws FileError, as from `who`, when a path is empty; `what` it must name.
+void check_path(const std::string& who, const std::string& path, const char* what = "a file");
+
 /// Bytes that are read in order, each once.
 class ByteSource {
  public:

@@ -112,28 +112,14 @@ class VariableFunction {
   std::vector<Array<T>> before_;
 };
 
-/// Gives a module the numbers and generators of its float form, and its own back at the end.
-class Lent {
- public:
-  Lent(Module<float>* from_module, Module<double>* to) : to_(to) {
-    if (!to_) return;
-    const State<float> given = state(*from_module);
-    State<double> wide;
-    for (const auto& [name, a] : given.arrays) wide.arrays.emplace_back(name, from<double>(a));
-    wide.generators = given.generators;
-    before_ = state(*to_);
-    load_state(*to_, wide);
-  }
-  ~Lent() {
-    if (to_) load_state(*to_, before_);  // cannot throw: names and shapes are the module's own
-  }
-  Lent(const Lent&) = delete;
-  Lent& operator=(const Lent&) = delete;
-
- private:
-  Module<double>* to_;
-  State<double> before_;
-};
+/// Gives a module the numbers and generators of its float form.
+void widen_state(Module<float>& narrow, Module<double>& copy) {
+  const State<float> given = state(narrow);
+  State<double> wide;
+  for (const auto& [name, a] : given.arrays) wide.arrays.emplace_back(name, from<double>(a));
+  wide.generators = given.generators;
+  load_state(copy, wide);
+}
 
 }  // namespace
 
@@ -150,7 +136,8 @@ GradcheckReport run_float_gradcheck(Module<float>* module, const CheckedFunction
                                     const GradcheckOptions& options) {
   GradcheckOptions all = options;
   all.names = input_names(inputs, options);
-  const Lent lent(module, copy);
+  const Surroundings<double> own(copy, true);
+  if (copy) widen_state(*module, *copy);
   VariableFunction<float> narrow(module, f, options.fix_generators);
   std::optional<VariableFunction<double>> wide;
   if (f_double) wide.emplace(copy, f_double, options.fix_generators);

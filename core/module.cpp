@@ -192,11 +192,13 @@ void load_state(Module<T>& module, const State<T>& state, bool strict) {
     fail<std::invalid_argument>("load_state", "the state must have the names and shapes of the module:", complaints);
 
   Members<T> members(module);
-  const std::map<std::string, Array<T>> arrays(state.arrays.begin(), state.arrays.end());
-  const std::map<std::string, Rng::State> generators(state.generators.begin(), state.generators.end());
+  std::map<std::string, const Array<T>*> arrays;
+  for (const auto& [path, a] : state.arrays) arrays.emplace(path, &a);
+  std::map<std::string, const Rng::State*> generators;
+  for (const auto& [path, s] : state.generators) generators.emplace(path, &s);
   const auto put = [](const auto& source, const std::string& path, auto set) {
     const auto entry = source.find(path);
-    if (entry != source.end()) set(entry->second);
+    if (entry != source.end()) set(*entry->second);
   };
   for (auto& [path, p] : members.parameters)
     put(arrays, path, [q = p](const Array<T>& a) { q->mutate([&](Array<T>& value) { value = a; }); });

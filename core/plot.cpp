@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "file.hpp"
 #include "finite.hpp"
 
 namespace xgrad {
@@ -62,6 +63,7 @@ bool draw(const std::string& path, const std::string& commands) {
 }  // namespace
 
 bool plot(const std::string& path, const std::vector<Panel>& panels, std::FILE* log) {
+  check_path("plot", path);
   for (const Panel& panel : panels)
     for (const Series& s : panel.series)
       if (s.x.size() != s.y.size())

@@ -24,7 +24,8 @@ struct Panel {
 
 /// Draws the panels side by side into a PNG file, and says in one line where it is, or why there is none: a missing
 /// gnuplot is no error. Makes the folder when needed. Without `log` it says nothing. Returns whether there is a
-/// picture; throws std::invalid_argument for a series with more x than y or the other way.
+/// picture; throws std::invalid_argument for a series with more x than y or the other way,
+/// FileError for an empty path.
 bool plot(const std::string& path, const std::vector<Panel>& panels, std::FILE* log = stdout);
 
 }  // namespace xgrad

@@ -3,6 +3,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 
 namespace xgrad {
@@ -27,7 +28,10 @@ std::string clock_text(double seconds) {
 }  // namespace
 
 Progress::Progress(std::uint64_t steps, std::uint64_t done, std::FILE* out)
-    : steps_(steps), done_(done), out_(out), terminal_(out && ::isatty(::fileno(out)) != 0) {}
+    : steps_(std::max<std::uint64_t>(steps, 1)),
+      done_(done),
+      out_(out),
+      terminal_(out && ::isatty(::fileno(out)) != 0) {}
 
 Progress::~Progress() {
   if (!open_) return;
@@ -46,7 +50,7 @@ void Progress::show(std::uint64_t step, const std::string& text) {
   if (!due(step)) return;
   if (terminal_) {
     shown_ = Clock::now();
-    rewrite(text, bar(step));
+    rewrite(text, bar(std::min(step, steps_)));
     open_ = step < steps_;
     if (!open_) std::fputc('\n', out_);
   } else {
@@ -59,7 +63,7 @@ void Progress::show(std::uint64_t step, const std::string& text) {
 std::string Progress::bar(std::uint64_t step) const {
   constexpr std::uint64_t width = 20;
   const double seconds = std::chrono::duration<double>(Clock::now() - start_).count();
-  const double rate = static_cast<double>(step - done_) / seconds;
+  const double rate = static_cast<double>(step - std::min(step, done_)) / seconds;
   const auto filled = static_cast<std::size_t>(step * width / steps_);
   char numbers[64];
   std::snprintf(numbers, sizeof numbers, "] %d%%  %.3g/s  ", static_cast<int>(step * 100 / steps_), rate);

@@ -17,7 +17,8 @@ namespace xgrad {
 /// the text. Elsewhere each tenth of the way is a line of the text alone, so that logs of equal runs are equal.
 class Progress {
  public:
-  /// `done` steps of an earlier run are not counted in the rate. Without `out` it is silent.
+  /// `done` steps of an earlier run are not counted in the rate. Without `out` it is silent. A run of 0 steps counts as
+  /// one of 1.
   explicit Progress(std::uint64_t steps, std::uint64_t done = 0, std::FILE* out = stdout);
   /// Ends a line that is not finished.
   ~Progress();
@@ -26,7 +27,7 @@ class Progress {
 
   /// Whether `show` would print for this step, for texts that cost something to make.
   bool due(std::uint64_t step) const;
-  /// Step 1, ..., steps is done.
+  /// Step 1, ..., steps is done; one beyond counts as the last.
   void show(std::uint64_t step, const std::string& text);
 
  private:

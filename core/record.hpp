@@ -45,8 +45,11 @@ class BackwardBase {
     if (i >= node_.edges.size()) no_input(i);
     return slots_[i] >= 0;
   }
-  /// The shape of input i, kept even when its value is not.
-  const Shape& shape(std::size_t i) const { return node_.edges[i].shape; }
+  /// The shape of input i, kept even when its value is not. Throws GraphError when the op has no input i.
+  const Shape& shape(std::size_t i) const {
+    if (i >= node_.edges.size()) no_input(i);
+    return node_.edges[i].shape;
+  }
   /// How many inputs the op has.
   std::size_t input_count() const { return node_.edges.size(); }
   /// The gradient of the op's output.

@@ -8,7 +8,7 @@ namespace xgrad {
 /// Maps each column of a table to mean 0 and (population) standard deviation 1, as measured on the rows it was made
 /// from: the training part, never the test part. A column that is constant there is only shifted to 0.
 ///
-///     const xgrad::Standardizer<double> scale(train);
+///     xgrad::Standardizer<double> scale(train);
 ///     model(scale.apply(test));
 ///
 /// It is a module whose mean and deviation are buffers, so that it is saved on its own, `save(path, scale)`, or as a

@@ -1,5 +1,6 @@
 #include "state.hpp"
 
+#include <cmath>
 #include <map>
 #include <set>
 
@@ -84,6 +85,8 @@ StateNames names_of(const State<T>& state) {
   result.numbers = names(state.numbers);
   return result;
 }
+
+bool is_count(double number) noexcept { return number >= 0 && number <= 0x1p53 && std::floor(number) == number; }
 
 std::string differences(const StateNames& given, const StateNames& wanted, bool strict) {
   std::string result;

@@ -44,6 +44,9 @@ struct State {
   /// @}
 };
 
+/// True for a whole number from 0 to 2^53, which a double holds exactly: what a counter in a state must be.
+bool is_count(double number) noexcept;
+
 /// The names of a state, and the shapes of its arrays.
 struct StateNames {
   std::vector<std::pair<std::string, Shape>> arrays;  ///< Each with its shape.

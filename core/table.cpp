@@ -129,6 +129,7 @@ std::string quoted(std::string_view field) {
 }
 
 std::string read_all(const std::string& path) {
+  check_path("read_table", path);
   errno = 0;
   std::ifstream file(path, std::ios::binary);
   if (!file) fail<FileError>("read_table", "cannot open ", path, ": ", std::strerror(errno));

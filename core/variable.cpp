@@ -1,6 +1,7 @@
 #include "variable.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <ostream>
 
 #include "anomaly.hpp"
@@ -153,6 +154,24 @@ Array<T>& Variable<T>::begin_mutation() {
                      "; mutate a leaf, or a detach()ed copy");
   ++value_->version;
   return value_->array;
+}
+
+/// False, and NaN of the old shape, when a change has left another shape: whoever pairs the numbers of a value, its
+/// gradient and an optimizer's buffers may then rely on their shapes.
+template <class T>
+bool Variable<T>::keep_shape(Array<T>& a, const Shape& before) {
+  if (&a != &value_->array && !has_grad()) return true;  // f dropped the gradient
+  // An array that was moved from may keep its shape without its numbers.
+  if (a.shape() == before && a.size() == element_count(before)) return true;
+  a = full<T>(before, std::numeric_limits<T>::quiet_NaN());
+  return false;
+}
+
+template <class T>
+void Variable<T>::shape_changed(const char* who, const Shape& before, const Shape& after) {
+  if (before == after) fail<ShapeError>(who, "the changed array must keep its numbers but they were moved away");
+  fail<ShapeError>(who, "the changed array must have shape ", to_string(before), " but has shape ", to_string(after),
+                   "; its numbers are NaN now");
 }
 
 template <class T>

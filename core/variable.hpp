@@ -98,20 +98,20 @@ class Variable {
   void zero_grad();
   /// Sets the gradient of this leaf; throws ShapeError unless the shape is the leaf's.
   void set_grad(Array<T> g);
-  /// Calls f(Array<T>&) on the gradient of this leaf, for changes in place such as clipping.
+  /// Calls f(Array<T>&) on the gradient of this leaf, for changes in place such as clipping. Throws as `mutate`, and
+  /// GraphError when there is no gradient.
   template <class F>
   void mutate_grad(F&& f) {
-    f(grad_for_update());
+    change("mutate_grad", grad_for_update(), f);
   }
 
-  /// Calls f(Array<T>&) to change the numbers of a leaf or constant in place; the shape must stay. Every copy of the
-  /// handle sees the change, and a later backward pass that would have read the old numbers throws GraphError.
+  /// Calls f(Array<T>&) to change the numbers of a leaf or constant in place. Every copy of the handle sees the change,
+  /// and a later backward pass that would have read the old numbers throws GraphError. The shape must stay: when f
+  /// leaves another one, mutate throws ShapeError and the array has its old shape again, but is all NaN, since f has
+  /// given its numbers away. Throws GraphError for the result of an op.
   template <class F>
   void mutate(F&& f) {
-    Array<T>& a = begin_mutation();
-    const Shape before = a.shape();
-    f(a);
-    check_shape("mutate", "the changed array", before, a.shape());
+    change("mutate", begin_mutation(), f);
   }
 
   /// Adds the gradient of this scalar to the `.grad()` of every leaf it depends on that requires one, and frees the
@@ -170,6 +170,20 @@ class Variable {
  private:
   Array<T>& begin_mutation();
   Array<T>& grad_for_update();
+  template <class F>
+  void change(const char* who, Array<T>& a, F& f) {
+    const Shape before = a.shape();
+    try {
+      f(a);
+    } catch (...) {
+      keep_shape(a, before);
+      throw;
+    }
+    const Shape after = a.shape();
+    if (!keep_shape(a, before)) shape_changed(who, before, after);
+  }
+  bool keep_shape(Array<T>& a, const Shape& before);
+  [[noreturn]] static void shape_changed(const char* who, const Shape& before, const Shape& after);
   Leaf<T>& leaf(const char* who) const;
 
   Shared<detail::Value<T>> value_;

@@ -42,8 +42,7 @@ void Ema<T>::load_state(const State<T>& state) {
   wanted.numbers.emplace_back("updates");
   std::string complaints = differences(names_of(state), wanted, true);
   for (const auto& [name, value] : state.numbers)
-    if (!(value >= 0 && value <= 0x1p53 && std::floor(value) == value))
-      complaints += "\n  " + name + " must be a whole number from 0";
+    if (!is_count(value)) complaints += "\n  " + name + " must be a whole number from 0";
   if (!complaints.empty()) fail<std::invalid_argument>("Ema", "the state must be of the same module:", complaints);
   for (std::size_t i = 0; i < means_.size(); ++i) means_[i] = state.array(parameters_[i].first);
   updates_ = static_cast<std::uint64_t>(state.number("updates"));

@@ -1,7 +1,5 @@
 #include "guard.hpp"
 
-#include <cmath>
-
 #include "../core/finite.hpp"
 
 namespace xgrad {
@@ -41,7 +39,7 @@ State<T> GradGuard<T>::state() const {
 template <class T>
 void GradGuard<T>::load_state(const State<T>& state) {
   const double skipped = state.number("skipped");
-  if (!(skipped >= 0 && skipped <= 0x1p53 && std::floor(skipped) == skipped))
+  if (!is_count(skipped))
     fail<std::invalid_argument>("GradGuard", "skipped must be a whole number from 0 but is ", skipped);
   skipped_ = static_cast<std::uint64_t>(skipped);
 }

@@ -107,7 +107,7 @@ void Optimizer<T>::load_state(const State<T>& state) {
     wanted.numbers.push_back(steps->first);
     for (std::size_t k = 0; k < buffers_per_slot(); ++k)
       wanted.arrays.emplace_back(name + "buffer." + std::to_string(k), parameters_[i].shape());
-    if (!(steps->second >= 1 && steps->second <= 0x1p53 && std::floor(steps->second) == steps->second))
+    if (!(is_count(steps->second) && steps->second >= 1))
       impossible += "\n  " + steps->first + " must be a whole number from 1";
     else slots[i].steps = static_cast<std::uint64_t>(steps->second);
   }
@@ -115,10 +115,9 @@ void Optimizer<T>::load_state(const State<T>& state) {
   if (!complaints.empty())
     fail<std::invalid_argument>(who_, "the state must be of the same optimizer, options and parameters:", complaints);
 
-  const std::map<std::string, Array<T>> arrays(state.arrays.begin(), state.arrays.end());
   for (std::size_t i = 0; i < slots.size(); ++i)
     for (std::size_t k = 0; slots[i].steps != 0 && k < buffers_per_slot(); ++k)
-      slots[i].buffers.push_back(arrays.at(who_ + ('.' + std::to_string(i)) + ".buffer." + std::to_string(k)));
+      slots[i].buffers.push_back(state.array(who_ + ('.' + std::to_string(i)) + ".buffer." + std::to_string(k)));
   set_lr(numbers.at(lr));  // the last that may throw
   slots_ = std::move(slots);
 }

@@ -103,7 +103,7 @@ template <class T>
 void ReduceOnPlateau::load_state(const State<T>& state) {
   const auto count = [&](const char* name) {
     const double value = state.number(name);
-    if (!(value >= 0 && value <= 0x1p53 && std::floor(value) == value))
+    if (!is_count(value))
       fail<std::invalid_argument>("ReduceOnPlateau", name, " must be a whole number from 0 but is ", value);
     return static_cast<std::size_t>(value);
   };

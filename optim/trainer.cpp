@@ -89,10 +89,12 @@ class Trainer<T>::Run {
       : model_(trainer.model_),
         optimizer_(trainer.optimizer_),
         options_(trainer.options_),
-        keepsakes_(trainer.keepsakes_),
         train_(train),
         validation_(validation),
         guard_(model_, options_.non_finite) {
+    keepsakes_.push_back({"optimizer", [&o = optimizer_] { return o.state(); },
+                          [&o = optimizer_](const State<T>& s) { o.load_state(s); }});
+    for (const Keepsake& k : trainer.keepsakes_) keepsakes_.push_back({"remembered." + k.name, k.save, k.load});
     if (train.row_count() == 0) fail<std::invalid_argument>("Trainer", "there must be rows to train on but are none");
     if (validation && validation->row_count() == 0)
       fail<std::invalid_argument>("Trainer", "there must be rows to validate on but are none");
@@ -220,12 +222,16 @@ class Trainer<T>::Run {
   }
 
   State<T> checkpoint() {
-    State<T> all;
+    State<T> all = kept();
     all.append("model.", state(model_));
-    all.append("optimizer.", optimizer_.state());
     all.append("best.", best_model_);
-    for (const auto& k : keepsakes_) all.append("remembered." + k.name + ".", k.save());
     all.append("trainer.", position());
+    return all;
+  }
+
+  State<T> kept() const {
+    State<T> all;
+    for (const Keepsake& k : keepsakes_) all.append(k.name + '.', k.save());
     return all;
   }
 
@@ -267,22 +273,45 @@ class Trainer<T>::Run {
     metrics_ = std::make_unique<MetricsFile>(metrics, history_);
   }
 
-  void load(const State<T>& all) {
-    const State<T> p = all.part("trainer.");
-    std::string complaints = differences(names_of(all.part("model.")), state_names(model_), true);
-    const auto same = [&](const char* name, double now) {
-      if (p.number(name) != now) complaints += "\n  " + std::string(name) + " differs";
+  /// What keeps this run from going on from a checkpoint, a line each. `before` is what `kept` gives now.
+  std::string misfits(const State<T>& all, const State<T>& before) const {
+    const State<T> p = all.part("trainer."), now = position();
+    std::string result = differences(names_of(all.part("model.")), state_names(model_), true);
+    const auto is_empty = [](const State<T>& s) {
+      return s.arrays.empty() && s.generators.empty() && s.numbers.empty();
     };
-    same("rows", static_cast<double>(train_.row_count()));
-    same("batch_size", static_cast<double>(options_.batch_size));
-    same("drop_last", options_.drop_last);
-    if (p.generator("order").key != options_.seed) complaints += "\n  seed differs";
-    if (!complaints.empty())
-      fail<std::invalid_argument>(
-          "Trainer", "the checkpoint in ", options_.folder,
-          " must be of the same model, data and order; use those, or another folder:", complaints);
-    optimizer_.load_state(all.part("optimizer."));
-    for (const auto& k : keepsakes_) k.load(all.part("remembered." + k.name + "."));
+    for (const Keepsake& k : keepsakes_)
+      if (is_empty(all.part(k.name + '.')) && !is_empty(before.part(k.name + '.'))) result += "\n  missing: " + k.name;
+    const std::string unlike = differences(names_of(p), names_of(now), true);
+    if (!unlike.empty()) return result + unlike;
+    for (const char* name : {"rows", "batch_size", "drop_last"})
+      if (p.number(name) != now.number(name)) result += "\n  " + std::string(name) + " differs";
+    if (p.generator("order").key != options_.seed) result += "\n  seed differs";
+    for (const char* name : {"step", "skipped", "evaluations", "best_step", "waited"})
+      if (!is_count(p.number(name))) result += "\n  " + std::string(name) + " must be a whole number from 0";
+    return result;
+  }
+
+  /// Nothing changes when it throws, unless what was remembered cannot be loaded back either.
+  void load(const State<T>& all) {
+    const State<T> before = kept();
+    const auto refuse_if = [&](const std::string& complaints) {
+      if (complaints.empty()) return;
+      fail<std::invalid_argument>("Trainer", "the checkpoint in ", options_.folder,
+                                  " must be of the same model, data and order, with all that is remembered; use those, "
+                                  "or another folder:",
+                                  complaints);
+    };
+    refuse_if(misfits(all, before));
+    std::size_t i = 0;
+    try {
+      for (; i < keepsakes_.size(); ++i) keepsakes_[i].load(all.part(keepsakes_[i].name + '.'));
+    } catch (const std::exception& error) {
+      const std::string complaint = "\n  " + keepsakes_[i].name + ": " + error.what();
+      while (i-- > 0) keepsakes_[i].load(before.part(keepsakes_[i].name + '.'));
+      refuse_if(complaint);
+    }
+    const State<T> p = all.part("trainer.");
     load_state(model_, all.part("model."));
     best_model_ = all.part("best.");
     step_ = static_cast<std::uint64_t>(p.number("step"));
@@ -325,7 +354,7 @@ class Trainer<T>::Run {
   Module<T>& model_;
   Optimizer<T>& optimizer_;
   const TrainerOptions& options_;
-  const std::vector<Keepsake>& keepsakes_;
+  std::vector<Keepsake> keepsakes_;  // of the user, and the optimizer
   const Objective<T>& train_;
   const Objective<T>* validation_;
   GradGuard<T> guard_;

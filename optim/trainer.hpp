@@ -82,7 +82,8 @@ class Trainer {
   /// Throws std::invalid_argument for values outside the ranges of TrainerOptions and for options that need a folder.
   Trainer(Module<T>& model, Optimizer<T>& optimizer, TrainerOptions options = {});
 
-  /// Keeps the state of something else in the checkpoints, under a name of its own without dots. Refers to it.
+  /// Keeps the state of something else in the checkpoints, under a name of its own without dots. Refers to it. A
+  /// checkpoint without it is refused, before anything changes; `load` should throw for a state that does not fit.
   /// @{
   void remember(const std::string& name, Rng& generator);
   void remember(const std::string& name, Ema<T>& ema);

@@ -87,18 +87,16 @@ void copy_permuted(const T* in, T* out, const xt::svector<Axis, 8>& axes) {
 
 Shape reshaped(const Shape& from, const Extents& to) {
   Shape result;
-  std::size_t known = 1, open = to.size();
+  std::size_t open = to.size();
   for (std::size_t i = 0; i < to.size(); ++i) {
     if (to[i] == -1 && open == to.size()) {
       open = i;
     } else if (to[i] < 0) {
       fail<ShapeError>("reshape", "extents must be at least 0, and one may be -1, but got ", to_text(to));
-    } else {
-      known *= static_cast<std::size_t>(to[i]);
     }
-    result.push_back(static_cast<std::size_t>(to[i]));
+    result.push_back(open == i ? 1 : static_cast<std::size_t>(to[i]));
   }
-  const std::size_t count = element_count(from);
+  const std::size_t count = element_count(from), known = element_count(result);
   if (open < to.size()) {
     result[open] = known == 0 ? 0 : count / known;
     if (known == 0)

@@ -237,6 +237,9 @@ TEST_F(Backward, ReadingWhatWasNotSavedThrows) {
                 "reads its output, which was not saved; pass saves::output to record()");
   EXPECT_THROWS(GraphError, reads(xgrad::saves::all, [](auto& b) { b.add(1, b.grad()); }).backward(),
                 "names input 1 but the op has 1");
+  EXPECT_THROWS(GraphError,
+                reads(xgrad::saves::all, [](auto& b) { b.add(0, xgrad::zeros<double>(b.shape(1))); }).backward(),
+                "[backward] the derivative of reads names input 1 but the op has 1");
 }
 
 TEST_F(Backward, WorkForAnInputWithoutGradientIsSkipped) {
@@ -304,7 +307,10 @@ TEST_F(Backward, GradOfSeveralOutputsWithSeeds) {
   V x = leaf({1, 2});
   const auto g = xgrad::grad({x * x, 3.0 * x}, {x}, {}, {V(Array<double>{1, 10}), V(Array<double>{100, 1000})});
   expect_numbers(g[0].value(), {302, 3040});
-  EXPECT_THROWS(GraphError, xgrad::grad({x * x}, {x}), "needs a scalar");
+  EXPECT_THROWS(GraphError, xgrad::grad({x * x}, {x}),
+                "[grad] needs a scalar but got shape (2,); reduce it (sum, mean) or pass a seed for each output");
+  EXPECT_THROWS(GraphError, xgrad::grad(V(1.0) * V(2.0), x),
+                "[grad] the output of shape () depends on nothing that requires a gradient");
   EXPECT_THROWS(ShapeError, xgrad::grad({x * x}, {x}, {}, {V(1.0)}),
                 "[grad] a seed must have shape (2,) but has shape ()");
   EXPECT_THROWS(GraphError, xgrad::grad({x * x, x}, {x}, {}, {V(Array<double>{1, 1})}),

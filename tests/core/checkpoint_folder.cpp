@@ -55,6 +55,19 @@ TEST(CheckpointFolder, IsReadInEveryLocale) {
   EXPECT_EQ(found->state.number("lr"), 0.25);
 }
 
+TEST(CheckpointFolder, ANumberOfTheUserMayBeCalledChecksum) {
+  const Folder folder;
+  Checkpoints checkpoints(folder.str());
+  State<float> state = state_of(2);
+  state.numbers.emplace_back("checksum", 7);
+  checkpoints.save(1, state);
+  EXPECT_EQ(checkpoints.newest()->state.number("checksum"), 7);
+  EXPECT_EQ(checkpoints.newest()->state.numbers.size(), 3u);
+  state.numbers.back().first = "CheckpointFolder.checksum";
+  EXPECT_THROWS(std::invalid_argument, checkpoints.save(2, state),
+                "two entries are named \"CheckpointFolder.checksum\"");
+}
+
 TEST(CheckpointFolder, KeepsTheLastFew) {
   const Folder folder;
   Checkpoints checkpoints(folder.str(), 2);

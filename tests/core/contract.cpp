@@ -35,13 +35,15 @@ struct Layer : Module<double> {
     v(same_name ? "scale.weight" : blank_name ? "my bias" : "bias", bias);
     if (!forget_buffer) v("buffer", buffer);
     if (!forget_generator) v("generator", generator);
-    if (changing && ++visits % 2) v("extra", extra);
+    ++visits;
+    if (changing && visits % 2) v("extra", extra);
+    if (visits > steady_visits) v("extra" + std::to_string(visits), extra);
   }
   Scale scale, extra;
   V bias{numbers({3}, 6), true};
   Array<double> buffer = numbers({3}, 7);
   Rng generator{8};
-  int visits = 0;
+  int visits = 0, steady_visits = 1000000;
   bool forget_scale = false, forget_buffer = false, forget_generator = false, same_name = false, blank_name = false;
   bool drop_always = false, unused = false, wrong_gradient = false, changing = false;
   bool fails_when_empty = false, widens = false;
@@ -93,7 +95,60 @@ TEST(Contract, Names) {
       "visit() throws: [Module] two members are named \"scale.weight\"; give each a name of its own in visit()\n");
   EXPECT_TRUE(
       says(broken(&Layer::blank_name), "a member is named \"my bias\": names must not be empty or hold blanks"));
-  EXPECT_TRUE(says(broken(&Layer::changing), "visit() must list the same members each time"));
+  EXPECT_EQ(broken(&Layer::changing), "visit() must list the same members each time\n");
+}
+
+struct Dotted : Scale {
+  void visit(Visitor<double>& v) override { v(name, weight); }
+  std::string name = "part.weight";
+};
+
+TEST(Contract, ANameMayHaveDotsButNoEmptyPart) {
+  Dotted layer;
+  EXPECT_TRUE(xgrad::testing::layer_contract(layer, numbers({2, 3})));
+  for (const char* name : {"", ".weight", "part.", "part..weight", "a part.weight"}) {
+    layer.name = name;
+    EXPECT_FALSE(contract_violations(layer, numbers({2, 3})).empty()) << name;
+  }
+}
+
+TEST(Contract, AVisitThatListsOtherMembersEachTime) {
+  Layer layer;
+  layer.steady_visits = 0;
+  const std::string sentence = "visit() must list the same members each time";
+  EXPECT_EQ(contract_violations(layer, numbers({2, 3})), std::vector<std::string>{sentence});
+  // Wherever the listing begins to change, what follows is a sentence, and the numbers are those from before.
+  int counted = 0;
+  for (int steady = 1;; ++steady) {
+    Layer other;
+    other.steady_visits = steady;
+    const auto violations = contract_violations(other, numbers({2, 3}));
+    EXPECT_TRUE(array_equal(other.bias.value(), numbers({3}, 6))) << steady;
+    EXPECT_TRUE(array_equal(other.buffer, numbers({3}, 7))) << steady;
+    if (other.visits <= steady) break;
+    counted += !violations.empty();
+  }
+  EXPECT_GE(counted, 5);
+}
+
+struct Rebinding : Module<double> {  // its parameter becomes the result of an op at some call
+  V operator()(const V& x) {
+    if (++calls > steady_calls) weight = weight * 1.0;
+    return x * weight;
+  }
+  void visit(Visitor<double>& v) override { v("weight", weight); }
+  V weight{numbers({3}, 5), true};
+  int calls = 0, steady_calls = 0;
+};
+
+TEST(Contract, AParameterThatBecomesAResultIsASentence) {
+  for (int steady = 0;; ++steady) {
+    Rebinding layer;
+    layer.steady_calls = steady;
+    const auto violations = contract_violations(layer, numbers({2, 3}));
+    if (layer.calls <= steady) break;
+    EXPECT_FALSE(violations.empty()) << steady;
+  }
 }
 
 TEST(Contract, Gradients) {

@@ -12,7 +12,13 @@
 #include <random>
 #include <thread>
 #include <xgrad/core/checkpoint.hpp>
+#include <xgrad/core/checkpoint_folder.hpp>
 #include <xgrad/core/file.hpp>
+#include <xgrad/core/npy.hpp>
+#include <xgrad/core/plot.hpp>
+#include <xgrad/core/standardize.hpp>
+#include <xgrad/core/table.hpp>
+#include <xgrad/optim/metrics.hpp>
 
 #include "folder.hpp"
 #include "throws.hpp"
@@ -265,6 +271,37 @@ TEST(File, SER_08_D_ReplacesAnExistingFile) {
   write_file(folder / "model", "new");
   EXPECT_EQ(bytes_of(folder / "model"), "new");
   EXPECT_EQ(folder.names(), std::vector<std::string>{"model"});
+}
+
+TEST(File, AnEmptyPathIsRefusedByEveryReaderAndWriter) {
+  const Folder folder;
+  const auto before = std::filesystem::current_path();
+  std::filesystem::current_path(folder.str());
+  const xgrad::Array<float> a = xgrad::ones<float>({2, 3});
+  xgrad::Standardizer<float> module(a);
+  const std::string text = "needs the path of a file but it is empty";
+  EXPECT_THROWS(FileError, xgrad::InputFile("who", ""), "[who] " + text);
+  EXPECT_THROWS(FileError, xgrad::OutputFile("who", ""), "[who] " + text);
+  EXPECT_THROWS(FileError, xgrad::load_npy<float>(""), "[load_npy] " + text);
+  EXPECT_THROWS(FileError, xgrad::save_npy("", a), "[save_npy] " + text);
+  EXPECT_THROWS(FileError, xgrad::NpzFile(""), "[NpzFile] " + text);
+  EXPECT_THROWS(FileError, xgrad::save_npz("", {{"a", a}}), "[save_npz] " + text);
+  EXPECT_THROWS(FileError, xgrad::SafetensorsFile(""), "[load_safetensors] " + text);
+  EXPECT_THROWS(FileError, xgrad::load_safetensors<float>(""), "[load_safetensors] " + text);
+  EXPECT_THROWS(FileError, xgrad::save_safetensors("", {{"a", a}}), "[save_safetensors] " + text);
+  EXPECT_THROWS(FileError, xgrad::save("", module), text);
+  EXPECT_THROWS(FileError, xgrad::load("", module), "[load] " + text);
+  EXPECT_THROWS(FileError, xgrad::save_state<float>("", {}), text);
+  EXPECT_THROWS(FileError, xgrad::read_state<float>(""), "[read_state] " + text);
+  EXPECT_THROWS(FileError, xgrad::CheckpointFolder<float>(""),
+                "[CheckpointFolder] needs the path of a folder but it is empty");
+  EXPECT_THROWS(FileError, xgrad::read_table(""), "[read_table] " + text);
+  EXPECT_THROWS(FileError, xgrad::write_table("", a), "[write_table] " + text);
+  EXPECT_THROWS(FileError, xgrad::MetricsFile("", {}), "[MetricsFile] " + text);
+  EXPECT_TRUE(xgrad::MetricsFile::read("", 1).empty()) << "as for any path without a file";
+  EXPECT_THROWS(FileError, xgrad::plot("", {}, nullptr), "[plot] " + text);
+  EXPECT_EQ(folder.names(), std::vector<std::string>{});
+  std::filesystem::current_path(before);
 }
 
 }  // namespace

@@ -205,4 +205,41 @@ TEST(FloatModules, LeaveNoNodes) {
   EXPECT_EQ(live_nodes(), before);
 }
 
+struct Wavering : Module<double> {  // lists its members under other names from some visit on
+  Variable<double> operator()(const Variable<double>& x) { return x * weight + offset; }
+  void visit(Visitor<double>& v) override {
+    v("weight", weight);
+    v(++visits > steady_visits ? "offset" + std::to_string(visits) : "offset", offset);
+  }
+  Variable<double> weight{ones<double>({3}), true}, offset{zeros<double>({3})};
+  int visits = 0, steady_visits = 0;
+};
+
+struct Steady : Module<float> {
+  VF operator()(const VF& x) { return x * weight + offset; }
+  void visit(Visitor<float>& v) override {
+    v("weight", weight);
+    v("offset", offset);
+  }
+  VF weight{Rng(5).normal<float>({3}), true}, offset{Rng(6).normal<float>({3})};
+};
+
+TEST(FloatModules, ACopyGetsItsNumbersBackHoweverItListsThem) {
+  Steady layer;
+  int done = 0;
+  for (int steady = 0;; ++steady) {
+    Wavering copy;
+    copy.steady_visits = steady;
+    try {
+      gradcheck(layer, copy, floats({4, 3}));
+      ++done;
+    } catch (const std::invalid_argument&) {
+    }
+    EXPECT_TRUE(array_equal(copy.weight.value(), ones<double>({3}))) << steady;
+    EXPECT_TRUE(array_equal(copy.offset.value(), zeros<double>({3}))) << steady;
+    if (copy.visits <= steady) break;
+  }
+  EXPECT_GE(done, 1);
+}
+
 }  // namespace

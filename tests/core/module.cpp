@@ -285,6 +285,16 @@ TEST(State, RoundTripWithBuffersAndGenerators) {
   EXPECT_FALSE(same(before, state(net)));
 }
 
+TEST(State, LoadingCopiesNoArrays) {
+  if (!memory::pooled()) GTEST_SKIP() << "allocations are not counted";
+  Net net;
+  const auto before = state(net);
+  memory::release();
+  const auto count = memory::system_allocations();
+  load_state(net, before);
+  EXPECT_EQ(memory::system_allocations(), count);
+}
+
 TEST(State, CopyState) {
   Net a, b;
   for (auto& p : a.parameters()) p.mutate([](Array<double>& x) { x.fill(5); });

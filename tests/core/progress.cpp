@@ -113,6 +113,23 @@ TEST(Progress, ALineFitsTheTerminalAndIsEnded) {
   EXPECT_EQ(text.back(), '\n') << "an error message would stand on the bar's line";
 }
 
+TEST(Progress, MoreStepsThanWereToldAreShownAsTheLast) {
+  for (const std::uint64_t steps : {0, 10}) {
+    const std::string text = shown(100, [&](std::FILE* out) {
+      Progress progress(steps, 0, out);
+      progress.show(12, "late");
+    });
+    EXPECT_EQ(text.find("\rlate  [####################] 100%  "), 0u) << text;
+    EXPECT_EQ(text.back(), '\n');
+  }
+  EXPECT_EQ(logged([](std::FILE* out) { Progress(0, 0, out).show(1, "done"); }), "done\n");
+}
+
+TEST(Progress, StepsBeforeTheOnesDoneHaveNoRate) {
+  const std::string text = shown(100, [](std::FILE* out) { Progress(10, 5, out).show(3, "back"); });
+  EXPECT_NE(text.find("] 30%  0/s  100 hours and more left"), std::string::npos) << text;
+}
+
 TEST(Progress, SilentWithoutAFile) {
   Progress progress(1, 0, nullptr);
   EXPECT_FALSE(progress.due(1));

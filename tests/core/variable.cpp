@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <sstream>
 #include <thread>
 #include <type_traits>
@@ -102,6 +103,48 @@ TEST(Variable, SetAndMutateGrad) {
   x.mutate_grad([](Array<double>& g) { g(1) = 5; });
   EXPECT_EQ(x.grad()(0), 1.0);
   EXPECT_EQ(x.grad()(1), 5.0);
+}
+
+/// Changes of an array's shape; then one that an exception hides, and numbers that are moved away.
+const std::vector<void (*)(Array<double>&)> new_shapes{
+    [](Array<double>& a) { a = xgrad::ones<double>({40}); },
+    [](Array<double>& a) { a = xgrad::ones<double>({1}); },
+    [](Array<double>& a) { a.resize({1}); },
+    [](Array<double>& a) {
+      a = xgrad::ones<double>({40});
+      throw std::invalid_argument("of the caller");
+    },
+    [](Array<double>& a) { const Array<double> taken = std::move(a); },
+    [](Array<double>& a) {
+      Array<double> taken;
+      taken = std::move(a);
+    },
+};
+
+TEST(Variable, AFailedChangeKeepsTheShape) {
+  const auto expect_nan = [](const Array<double>& a, const xgrad::Shape& shape) {
+    ASSERT_EQ(a.shape(), shape);
+    ASSERT_EQ(a.size(), xgrad::element_count(shape));
+    for (const double x : a) EXPECT_TRUE(std::isnan(x));
+  };
+  for (const xgrad::Shape& shape : {xgrad::Shape{3}, xgrad::Shape{}})
+    for (std::size_t i = 0; i < new_shapes.size(); ++i) {
+      SCOPED_TRACE(i);
+      V x(xgrad::ones<double>(shape), true);
+      x.set_grad(xgrad::ones<double>(shape));
+      EXPECT_THROW(x.mutate(new_shapes[i]), std::invalid_argument);
+      expect_nan(x.value(), shape);
+      EXPECT_THROW(x.mutate_grad(new_shapes[i]), std::invalid_argument);
+      expect_nan(x.grad(), shape);
+    }
+  V x = leaf({1, 2});
+  x.set_grad(xgrad::ones<double>({2}));
+  EXPECT_THROWS(ShapeError, x.mutate_grad(new_shapes[0]),
+                "[mutate_grad] the changed array must have shape (2,) but has shape (40,); its numbers are NaN now");
+  EXPECT_THROWS(std::invalid_argument, x.mutate(new_shapes[3]), "of the caller");
+  EXPECT_THROWS(ShapeError, V(1.0).mutate(new_shapes[4]), "[mutate] the changed array must keep its numbers");
+  x.mutate_grad([&](Array<double>&) { x.zero_grad(); });
+  EXPECT_FALSE(x.has_grad());
 }
 
 TEST(Variable, Prints) {

@@ -50,6 +50,18 @@ TEST(Optimizer, AStepWithoutAnyGradientIsRefused) {
   EXPECT_EQ(a.value()(0), 1);
 }
 
+TEST(Optimizer, NoGradientOfAnotherShapeGetsIntoAStep) {
+  V x = leaf(1, {5});
+  total(x).backward();
+  SGD<double> sgd({x}, {1.0});
+  const auto text =
+      message<xgrad::ShapeError>([&] { x.mutate_grad([](xgrad::Array<double>& g) { g = xgrad::ones<double>({1}); }); });
+  EXPECT_EQ(text.substr(0, 67), "[mutate_grad] the changed array must have shape (5,) but has shape ") << text;
+  ASSERT_EQ(x.grad().shape(), x.shape());
+  sgd.step();
+  for (const double w : x.value()) EXPECT_TRUE(std::isnan(w));
+}
+
 TEST(Optimizer, SkippedParametersStartTheirMomentumLater) {
   V a = leaf(1), b = leaf(1);
   SGD<double> sgd({a, b}, {0.1, 0.9, 0.5});

@@ -35,6 +35,12 @@ struct Experiment {
   }
 
   TrainerReport operator()() {
+    return (*this)([](Trainer<float>&) {});
+  }
+
+  /// The same with more to be set on the trainer.
+  template <class F>
+  TrainerReport operator()(F set) {
     Trainer<float> trainer(model, adam, options);
     trainer.remember("ema", ema);
     trainer.remember("plateau", plateau);
@@ -45,6 +51,7 @@ struct Experiment {
           return State<float>{{}, {}, {{"lr", plateau_lr}}};
         },
         [this](const State<float>& s) { plateau_lr = s.number("lr"); });
+    set(trainer);
     const auto loss = [this](const auto& x, const auto& y) {
       if (xgrad::is_recording()) return xgrad::mse_loss(model(x + noise.normal<float>(x.shape(), 0, 0.1f)), y);
       return xgrad::mse_loss(model(x), y);
@@ -258,7 +265,7 @@ TEST(Resume, WhatDoesNotFitIsRefusedAndNothingChanges) {
     EXPECT_TRUE(same_outcome(other.outcome(), before)) << part;
   };
   refused([](auto& e) { e.options.batch_size = 5; },
-          "model, data and order; use those, or another folder:\n  batch_size differs");
+          "with all that is remembered; use those, or another folder:\n  batch_size differs");
   refused([](auto& e) { e.options.seed = 1; }, "\n  seed differs");
   refused([](auto& e) { e.options.drop_last = true; }, "\n  drop_last differs");
   refused([](auto& e) { e.options.resume = false; }, "holds checkpoints of an earlier run; resume it, remove them");
@@ -285,8 +292,66 @@ TEST(Resume, WhatDoesNotFitIsRefusedAndNothingChanges) {
   Trainer<float> trainer(model, adam, options);
   trainer.remember("new", rng);
   EXPECT_THROWS(std::invalid_argument, trainer.fit({first.data.x, first.data.y, loss}, {more.x, more.y, loss}),
-                "has no generator named");
+                "or another folder:\n  missing: remembered.new");
   EXPECT_TRUE(same_state(xgrad::state(model), before));
+}
+
+TEST(Resume, WhatWasRememberedIsCheckedBeforeAnythingChanges) {
+  const Folder folder;
+  Experiment first(folder.str(), 1);
+  first();
+  xgrad::Rng late(9);
+  xgrad::Ema<float> mean(first.model, 0.5);
+  const auto missing = [&](auto remember, const std::string& part) {
+    Experiment other(folder.str(), 2);
+    other.adam.set_lr(0.5);
+    const auto before = other.outcome();
+    const auto late_before = late.state();
+    EXPECT_THROWS(std::invalid_argument, other([&](Trainer<float>& t) { remember(t); }), part);
+    EXPECT_TRUE(same_outcome(other.outcome(), before)) << part;
+    EXPECT_EQ(late.state(), late_before);
+  };
+  const std::string who = "[Trainer] the checkpoint in " + folder.str() + " must be of the same ";
+  missing([&](auto& t) { t.remember("late", late); }, who);
+  missing([&](auto& t) { t.remember("late", late); }, "another folder:\n  missing: remembered.late");
+  missing([&](auto& t) { t.remember("mean", mean); }, "\n  missing: remembered.mean");
+  // One that refuses what it is given, though it is there: what was loaded before it is put back.
+  const auto saves = [] { return State<float>{}; };
+  const auto refuses = [](const State<float>&) { throw std::runtime_error("not to be had"); };
+  missing([&](auto& t) { t.remember("choosy", saves, refuses); }, who);
+  missing([&](auto& t) { t.remember("choosy", saves, refuses); }, "\n  remembered.choosy: not to be had");
+}
+
+TEST(Resume, ACheckpointOfOtherNumbersIsRefused) {
+  const Folder folder;
+  Experiment first(folder.str(), 1);
+  first();
+  const CheckpointFolder<float> checkpoints(folder.str());
+  const auto found = checkpoints.newest();
+  ASSERT_TRUE(found);
+  const auto refused = [&](auto change, const std::string& part) {
+    State<float> state = found->state;
+    change(state);
+    CheckpointFolder<float>(folder.str()).save(found->step, state);
+    Experiment other(folder.str(), 2);
+    const auto before = other.outcome();
+    EXPECT_THROWS(std::invalid_argument, other(), part);
+    EXPECT_TRUE(same_outcome(other.outcome(), before)) << part;
+  };
+  const auto set = [](const char* name, double value) {
+    return [name, value](State<float>& s) {
+      for (auto& [n, v] : s.numbers)
+        if (n == std::string("trainer.") + name) v = value;
+    };
+  };
+  for (const char* name : {"step", "skipped", "evaluations", "best_step", "waited"})
+    for (const double value : {-1.0, 0.5, 1e300, double(INFINITY), double(NAN)})
+      refused(set(name, value), std::string("\n  ") + name + " must be a whole number from 0");
+  const auto drop_best = [](State<float>& s) {
+    const auto is_best = [](const auto& entry) { return entry.first == "trainer.best"; };
+    s.numbers.erase(std::find_if(s.numbers.begin(), s.numbers.end(), is_best));
+  };
+  refused(drop_best, "\n  missing: best");
 }
 
 TEST(Resume, MetricsFileIsCutToTheResumedStep) {

@@ -45,6 +45,16 @@ TYPED_TEST(Shapes, ReshapeRefusesWhatDoesNotFit) {
             "[reshape] the extent -1 in (0, -1) is not determined beside an extent of 0");
 }
 
+TYPED_TEST(Shapes, ReshapeRefusesMoreThanCanBeCounted) {
+  const Array<TypeParam> x = xgrad::ones<TypeParam>({2, 3});
+  const std::ptrdiff_t large = std::ptrdiff_t{1} << 32;
+  for (const xgrad::Extents& to : {xgrad::Extents{large, large, -1}, xgrad::Extents{-1, large, large},
+                                   xgrad::Extents{large, large}, xgrad::Extents{large, large, 0, -1}}) {
+    const std::string text = message<ShapeError>([&] { xgrad::reshape(x, to); });
+    EXPECT_NE(text.find("has more elements than can be counted"), std::string::npos) << text;
+  }
+}
+
 TYPED_TEST(Shapes, PermuteEveryOrder) {
   using T = TypeParam;
   for (const Shape& shape : {Shape{2, 3, 5, 17}, Shape{33, 2, 1, 19}, Shape{1, 5, 1, 3}, Shape{2, 3, 0, 5}}) {
