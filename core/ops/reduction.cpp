@@ -123,7 +123,9 @@ template <class T>
 Variable<T> norm(const Variable<T>& x, const Axes& axes, bool keep) {
   const Reduced r("norm", x.shape(), axes);
   return record<T>("norm", {x}, saves::all, euclidean(x.value(), axes, keep),
-                   [r](auto& b) { b.add(0, xgrad::mul(b.input(0), r.spread(detail::over(b.grad(), b.output())))); });
+                   [r](auto& b) {  // x / y is at most 1; g / y may be infinite
+                     b.add(0, xgrad::mul(detail::over(b.input(0), r.spread(b.output())), r.spread(b.grad())));
+                   });
 }
 
 template <class T>
