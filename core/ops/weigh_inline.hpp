@@ -69,4 +69,13 @@ Variable<T> over(const Variable<T>& g, const Variable<T>& y) {
   return g * (T(1) - none) / (y + none);
 }
 
+/// x within the range outside of which e^-|x| is 0. A derivative that falls at least so fast has all its limits at the
+/// ends of that range, and there no power of x overflows to give inf * 0.
+template <class G>
+G held(const G& x) {
+  using T = typename G::value_type;
+  const T end = sizeof(T) == 4 ? T(128) : T(1024);
+  return xgrad::clip(x, -end, end);
+}
+
 }  // namespace xgrad::detail
