@@ -99,7 +99,7 @@ TYPED_TEST(ActivationEnds, DerivativesOfEveryOrder) {
   };
   const T largest = std::numeric_limits<T>::max();
   std::vector<T> sizes = {
-      T(sizeof(T) == 4 ? 200 : 1000), T(1e4), T(1e7), T(1e13), T(1e20), std::sqrt(largest), T(0.9) * largest};
+      T(sizeof(T) == 4 ? 200 : 1000), T(1e4), T(1e7), T(1e13), T(1e20), std::sqrt(largest), T(0.9) * largest, T(inf)};
   for (const double size : {1e60, 1e110, 1e200, 1e308})
     if (sizeof(T) == 8) sizes.push_back(static_cast<T>(size));
   for (const Case& c : cases)
