@@ -44,11 +44,12 @@ Variable<T> mul(const Variable<T>& a, const Variable<T>& b) {
 
 template <class T>
 Variable<T> div(const Variable<T>& a, const Variable<T>& b) {
-  const Saves keep = b.requires_grad() ? saves::inputs : saves::input(1);
+  const Saves keep = b.requires_grad() ? saves::input(1) | saves::output : saves::input(1);
   return record<T>("div", {a, b}, keep, xgrad::div(a.value(), b.value()), [](auto& d) {
     const auto& b_ = d.input(1);
     if (d.needs(0)) d.add_summed(0, xgrad::div(d.grad(), b_));
-    if (d.needs(1)) d.add_summed(1, -xgrad::mul(d.grad(), xgrad::div(d.input(0), xgrad::mul(b_, b_))));
+    // b * b could overflow or vanish where y / b does not.
+    if (d.needs(1)) d.add_summed(1, -xgrad::mul(d.grad(), xgrad::div(d.output(), b_)));
   });
 }
 

@@ -27,24 +27,73 @@ std::size_t element_count(const Shape& shape) {
   return none ? 0 : static_cast<std::size_t>(n);
 }
 
+namespace {
+
+using Unsigned = std::uint64_t;  // in which differences of whole numbers wrap around to what they are
+constexpr Unsigned kTooMany = Unsigned{1} << 53;
+
+/// How many numbers `arange` gives: kTooMany also when they cannot be counted.
+template <class T>
+Unsigned count_of(T start, T stop, T step) {
+  if (step == T(0)) return kTooMany;
+  if constexpr (std::is_integral_v<T>) {
+    const bool up = step > 0;
+    if (up ? start >= stop : start <= stop) return 0;
+    const Unsigned from = static_cast<Unsigned>(start), to = static_cast<Unsigned>(stop),
+                   by = static_cast<Unsigned>(step);
+    const Unsigned span = up ? to - from : from - to, stride = up ? by : 0 - by;
+    return std::min(span / stride + (span % stride != 0), kTooMany);
+  } else {
+    const double count =
+        std::ceil((static_cast<double>(stop) - static_cast<double>(start)) / static_cast<double>(step));
+    return !(std::abs(count) < 0x1p53) ? kTooMany : count > 0 ? static_cast<Unsigned>(count) : 0;
+  }
+}
+
+}  // namespace
+
 template <class T>
 Array<T> arange(T start, T stop, T step) {
-  const double count = std::ceil((static_cast<double>(stop) - static_cast<double>(start)) / static_cast<double>(step));
-  if (step == T(0) || !(std::abs(count) < 0x1p53))
+  const Unsigned count = count_of(start, stop, step);
+  if (count == kTooMany)
     fail<std::invalid_argument>("arange",
                                 "needs finite bounds, a step other than 0 and fewer than 2^53 numbers but got start ",
                                 start, ", stop ", stop, ", step ", step);
-  Array<T> result(Shape{count > 0 ? static_cast<std::size_t>(count) : 0});
-  for (std::size_t i = 0; i < result.size(); ++i) result.data()[i] = start + static_cast<T>(i) * step;
+  Array<T> result(Shape{static_cast<std::size_t>(count)});
+  for (std::size_t i = 0; i < result.size(); ++i) {
+    if constexpr (std::is_integral_v<T>)
+      result.data()[i] = static_cast<T>(static_cast<Unsigned>(start) + i * static_cast<Unsigned>(step));
+    else result.data()[i] = start + static_cast<T>(i) * step;
+  }
   return result;
 }
 
 template <class T>
 Array<T> linspace(T start, T stop, std::size_t count) {
   Array<T> result(Shape{count});
-  for (std::size_t i = 0; i < count; ++i) {
-    const double t = count > 1 ? static_cast<double>(i) / static_cast<double>(count - 1) : 0.0;
-    result.data()[i] = static_cast<T>(static_cast<double>(start) * (1 - t) + static_cast<double>(stop) * t);
+  T* const out = result.data();
+  if (count > 0) out[0] = start;
+  if (count < 2) return result;
+  const std::size_t gaps = count - 1;
+  if constexpr (std::is_integral_v<T>) {
+    // From the lower end up, each gap adding whole + part / gaps.
+    const bool up = start <= stop;
+    Unsigned value = static_cast<Unsigned>(up ? start : stop), rest = 0;
+    const Unsigned span = static_cast<Unsigned>(up ? stop : start) - value, whole = span / gaps, part = span % gaps;
+    for (std::size_t i = 0; i < count; ++i) {
+      out[up ? i : gaps - i] = static_cast<T>(value);
+      rest += part;
+      value += whole + (rest >= gaps ? 1 : 0);
+      if (rest >= gaps) rest -= gaps;
+    }
+  } else {
+    const double from = static_cast<double>(start), to = static_cast<double>(stop), n = static_cast<double>(gaps);
+    const bool in_range = std::isfinite((to - from) * n);
+    for (std::size_t i = 1; i < gaps; ++i) {
+      const double at = static_cast<double>(i), share = at / n;
+      out[i] = static_cast<T>(in_range ? from + (to - from) * at / n : from * (1 - share) + to * share);
+    }
+    out[gaps] = stop;
   }
   return result;
 }

@@ -95,7 +95,9 @@ Array<T> ones(const Shape& shape) {
   return full<T>(shape, T(1));
 }
 
-/// start, start + step, ... up to but without stop; throws std::invalid_argument for a step of 0 or NaN.
+/// start, start + step, ... up to but without stop; none when they lead away from it. Throws std::invalid_argument for
+/// a step of 0, a bound or step that is NaN, infinite bounds, and 2^53 numbers or more. Whole numbers are counted
+/// exactly.
 template <class T>
 Array<T> arange(T start, T stop, T step = T(1));
 
@@ -105,7 +107,8 @@ Array<T> arange(T stop) {
   return arange<T>(T(0), stop);
 }
 
-/// `count` numbers from start to stop, both included; one number gives start.
+/// `count` numbers from start to stop, both included and exact; one number gives start. Of a whole T they are rounded
+/// down (to -inf), as in NumPy.
 template <class T>
 Array<T> linspace(T start, T stop, std::size_t count);
 

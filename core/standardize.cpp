@@ -1,6 +1,9 @@
 #include "standardize.hpp"
 
-#include <cmath>
+#include <algorithm>
+#include <limits>
+
+#include "kernels/sum_inline.hpp"
 
 namespace xgrad {
 
@@ -32,7 +35,10 @@ Standardizer<T>::Standardizer(const Array<T>& rows) {
     mean_.data()[j] = constant ? rows.data()[j] : static_cast<T>(mean);
     if (constant) continue;
     for (std::size_t i = 0; i < n; ++i) squares += (at(i) - mean) * (at(i) - mean);
-    std_.data()[j] = static_cast<T>(std::sqrt(squares / static_cast<double>(n)));
+    const double std = detail::root_of_squares(squares, static_cast<double>(n), [&](auto f) {
+      for (std::size_t i = 0; i < n; ++i) f(at(i) - mean);
+    });
+    std_.data()[j] = std::max(static_cast<T>(std), std::numeric_limits<T>::denorm_min());  // a small one may round to 0
   }
 }
 

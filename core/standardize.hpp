@@ -6,7 +6,9 @@
 namespace xgrad {
 
 /// Maps each column of a table to mean 0 and (population) standard deviation 1, as measured on the rows it was made
-/// from: the training part, never the test part. A column that is constant there is only shifted to 0.
+/// from: the training part, never the test part. A column that is constant there is only shifted to 0. Any finite
+/// numbers will do whose differences are numbers of T too. The mean is kept in T: of float columns with an offset of
+/// 1e6 deviations it leaves up to 0.03.
 ///
 ///     xgrad::Standardizer<double> scale(train);
 ///     model(scale.apply(test));

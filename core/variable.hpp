@@ -134,7 +134,7 @@ class Variable {
   friend Variable operator*(const Variable& x, T c) { return xgrad::scale(x, c); }
   friend Variable operator*(T c, const Variable& x) { return xgrad::scale(x, c); }
   friend Variable operator/(const Variable& x, T c) { return xgrad::div(x, Variable(c)); }
-  friend Variable operator/(T c, const Variable& x) { return xgrad::scale(xgrad::reciprocal(x), c); }
+  friend Variable operator/(T c, const Variable& x) { return xgrad::div(Variable(c), x); }
   friend Variable operator+(const Variable& x) { return x; }
   friend Variable operator-(const Variable& x) { return xgrad::neg(x); }
   /// @}

@@ -1,7 +1,6 @@
 #include "layer_norm.hpp"
 
-#include "../core/ops/pointwise.hpp"
-#include "../core/ops/reduction.hpp"
+#include "../core/ops/weigh_inline.hpp"
 #include "../core/record.hpp"
 #include "norm_rows.hpp"
 
@@ -15,9 +14,9 @@ using Statistics = std::vector<double, memory::Allocator<double>>;  // one per r
 template <class T>
 Variable<T> composed(const Variable<T>& x, double eps, NormForm form, std::size_t axes) {
   const Axes last = detail::last_axes(axes);
-  const Variable<T> centred = x - xgrad::mean(x, last, keep_dims);
+  const Variable<T> centred = detail::centred(x, last);
   if (form == NormForm::unbiased) return centred / (xgrad::stddev(x, last, keep_dims, 1) + T(eps));
-  return centred * xgrad::rsqrt(xgrad::mean(xgrad::square(centred), last, keep_dims) + T(eps));
+  return detail::over_rms(centred, eps, last);
 }
 
 void check_width(const char* who, NormForm form, std::size_t width) {

@@ -12,9 +12,10 @@ namespace xgrad {
 /// gamma spans, else beta, else of the last axis. `axes` says how many last axes a row spans when there is neither.
 ///
 /// With NormForm::unbiased, gamma * (x - mean) / (std + eps) + beta, the deviation over n - 1. An undefined gamma
-/// counts as ones, an undefined beta as zeros: `layer_norm(x, {}, {})`. A constant row gives beta. Throws ShapeError
-/// when gamma or beta is not the shape of a row, for an empty row, or for one number a row in the unbiased form;
-/// std::invalid_argument unless eps is finite and above 0 (with 0, a constant row would be rounding noise over itself).
+/// counts as ones, an undefined beta as zeros: `layer_norm(x, {}, {})`. A constant row gives beta. Deviations must be
+/// numbers of T, and their squares numbers of double (deviations below 1e154). Throws ShapeError when gamma or beta is
+/// not the shape of a row, for an empty row, or for one number a row in the unbiased form; std::invalid_argument unless
+/// eps is finite and above 0 (with 0, a constant row would be rounding noise over itself).
 template <class T>
 Variable<T> layer_norm(const Variable<T>& x, const Variable<T>& gamma, const Variable<T>& beta, double eps = 1e-5,
                        NormForm form = NormForm::population, std::size_t axes = 0);

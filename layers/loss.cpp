@@ -100,7 +100,8 @@ struct HuberError {
   XGRAD_INLINE T by_target(T x, T t, std::size_t) const { return held(t - x); }
   Variable<T> composed(const Variable<T>& x, const Variable<T>& t) const {
     const Variable<T> d = x - t, size = xgrad::abs(d);
-    return xgrad::where(xgrad::less_equal(size, delta), T(0.5) * xgrad::square(d), delta * (size - T(0.5) * delta));
+    const Variable<T> inner = xgrad::clip(d, -delta, delta);  // d, but no square of what is outside
+    return xgrad::where(xgrad::less_equal(size, delta), T(0.5) * xgrad::square(inner), delta * (size - T(0.5) * delta));
   }
 };
 

@@ -3,7 +3,8 @@
 
 #include <cmath>
 
-#include "../core/variable.hpp"
+#include "../core/ops/pointwise.hpp"
+#include "../core/ops/reduction.hpp"
 #include "last_axes.hpp"
 
 namespace xgrad::detail {
@@ -40,6 +41,16 @@ inline Axes last_axes(std::size_t k) {
   std::vector<std::ptrdiff_t> axes;
   for (std::size_t i = 1; i <= k; ++i) axes.push_back(-static_cast<std::ptrdiff_t>(i));
   return axes;
+}
+
+// x / sqrt(mean(x^2) + eps) in plain ops. It does not change, nor does any derivative, when x and sqrt(eps) are
+// divided by one number; by the largest of them, and no square leaves the range of T.
+template <class T>
+Variable<T> over_rms(const Variable<T>& x, double eps, const Axes& axes) {
+  const T root = static_cast<T>(std::sqrt(eps));
+  const Array<T> unit = xgrad::maximum(xgrad::amax(xgrad::abs(x.value()), axes, keep_dims), root);
+  const Variable<T> u = x / unit, e = xgrad::square(xgrad::div(root, unit));
+  return u * xgrad::rsqrt(xgrad::mean(xgrad::square(u), axes, keep_dims) + e);
 }
 
 inline void check_eps(const char* who, double eps) {

@@ -1,8 +1,6 @@
 #include "rms_norm.hpp"
 
 #include "../core/kernels/layer_norm.hpp"
-#include "../core/ops/pointwise.hpp"
-#include "../core/ops/reduction.hpp"
 #include "../core/record.hpp"
 #include "norm_rows.hpp"
 
@@ -31,8 +29,7 @@ Variable<T> rms_norm(const Variable<T>& x, const Variable<T>& gamma, double eps,
     if (needs_gamma) d.add(1, std::move(dgamma));
   };
   auto twin = [eps, scaled, last = rows.axes](const std::vector<Variable<T>>& in) {
-    const Variable<T> mean_square = xgrad::mean(xgrad::square(in[0]), detail::last_axes(last), keep_dims);
-    const Variable<T> result = in[0] * xgrad::rsqrt(mean_square + T(eps));
+    const Variable<T> result = detail::over_rms(in[0], eps, detail::last_axes(last));
     return scaled ? result * in[1] : result;
   };
   return record<T>("rms_norm", detail::Inputs<T>(inputs, scaled ? 2 : 1), saves::inputs, std::move(y),

@@ -6,7 +6,7 @@
 namespace xgrad {
 
 /// gamma * x / sqrt(mean(x^2) + eps), the mean of each row: of the last axes that gamma spans. An undefined gamma
-/// counts as ones, and `axes` then says how many last axes a row spans (0: one).
+/// counts as ones, and `axes` then says how many last axes a row spans (0: one). Squares must be numbers of double.
 ///
 /// Throws ShapeError when gamma is not the shape of a row or a row is empty; std::invalid_argument unless eps is finite
 /// and above 0.

@@ -1,7 +1,6 @@
 #include "joint_norm.hpp"
 
-#include <algorithm>
-#include <cmath>
+#include "../core/kernels/sum_inline.hpp"
 
 namespace xgrad::detail {
 
@@ -13,14 +12,7 @@ double joint_norm(const std::vector<const Array<T>*>& arrays) {
   };
   double sum = 0;
   for_each_entry([&](double x) { sum += x * x; });
-  if (std::isnormal(sum)) return std::sqrt(sum);
-  // Squares of numbers above 1e154 or below 1e-154 leave the range of double; measured by the largest they do not.
-  double largest = 0;
-  for_each_entry([&](double x) { largest = std::isnan(x) ? x : std::max(largest, std::abs(x)); });
-  if (largest == 0 || !std::isfinite(largest)) return std::isnan(sum) ? sum : largest;
-  sum = 0;
-  for_each_entry([&](double x) { sum += (x / largest) * (x / largest); });
-  return largest * std::sqrt(sum);
+  return root_of_squares(sum, 1, for_each_entry);
 }
 
 template double joint_norm(const std::vector<const Array<float>*>&);

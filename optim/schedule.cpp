@@ -53,7 +53,7 @@ double one_cycle(std::uint64_t k, double peak, std::uint64_t steps, const OneCyc
     fail<std::invalid_argument>(who, "start_div and final_div must be > 0 but are ", options.start_div, " and ",
                                 options.final_div);
   const double first = peak / options.start_div, last = first / options.final_div;
-  if (k + 1 >= steps) return last;
+  if (k + 1 >= steps) return options.rise < 1 ? last : peak;
   const double at = static_cast<double>(k), end = static_cast<double>(steps - 1);
   const double top = std::max(0.0, options.rise * static_cast<double>(steps) - 1);
   return at < top ? half_cosine(first, peak, at / top) : half_cosine(peak, last, (at - top) / (end - top));

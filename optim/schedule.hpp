@@ -40,13 +40,15 @@ double linear_warmup(std::uint64_t k, double lr, std::uint64_t steps);
 
 /// Options of `one_cycle`.
 struct OneCycle {
-  double rise = 0.3;         ///< Share of the steps until the peak, in [0, 1].
+  double rise = 0.3;         ///< Share of the steps until the peak, in [0, 1]: 0 starts at the peak, 1 ends there.
   double start_div = 25;     ///< The first rate is peak / start_div; > 0.
   double final_div = 10000;  ///< The last rate is the first / final_div; > 0.
 };
 
 /// Up from peak / start_div to `peak` and down to almost 0, along half cosines, over `steps` updates in all, as
-/// PyTorch's OneCycleLR. Throws std::invalid_argument for values outside the ranges of OneCycle.
+/// PyTorch's OneCycleLR. The peak is update number rise * steps, or the first when that is less than 1.
+///
+/// Throws std::invalid_argument for values outside the ranges of OneCycle.
 /// Source: Smith and Topin, "Super-convergence: very fast training of neural networks using large learning rates",
 /// 2018.
 double one_cycle(std::uint64_t k, double peak, std::uint64_t steps, const OneCycle& options = {});
@@ -58,14 +60,15 @@ struct PlateauOptions {
   double factor = 0.1;        ///< What the rate is multiplied by, in (0, 1).
   std::size_t patience = 10;  ///< How many reports in a row without progress are borne.
   double threshold = 1e-4;    ///< Progress must be larger than this, >= 0.
-  bool relative = true;       ///< The threshold is a share of the best value, or else a difference.
+  bool relative = true;       ///< The threshold is a share of the best value's size, or else a difference.
   bool maximize = false;      ///< A larger value is better.
   std::size_t cooldown = 0;   ///< Reports after a cut that are not held against it.
   double min_lr = 0;          ///< The rate never falls below; >= 0.
 };
 
 /// Cuts the rate when a value (a validation loss) has stopped getting better, as PyTorch's ReduceLROnPlateau; NaN is
-/// never better.
+/// never better. Relative progress is a change by more than threshold * |best|: the same as PyTorch's for a best value
+/// above 0; below, best * (1 - threshold) is a worse value than best, and PyTorch takes getting worse for progress.
 ///
 ///     xgrad::ReduceOnPlateau plateau;
 ///     sgd.set_lr(plateau(sgd.lr(), validation_loss));

@@ -126,21 +126,22 @@ Array<T> mean(const Array<T>& x, const Axes& axes, bool keep) {
   return sum_over(r, static_cast<double>(r.n));
 }
 
-template <class T>
-Array<T> variance(const Array<T>& x, const Axes& axes, bool keep, std::size_t ddof) {
-  const Reduction<T> r("variance", x, axes, keep);
-  refuse_empty("variance", r, x);
-  if (r.n <= ddof)
-    fail<ShapeError>("variance", "with ddof ", ddof, " needs more than ", ddof, " numbers but got ", r.n);
-  const double n = static_cast<double>(r.n), divisor = static_cast<double>(r.n - ddof);
+namespace {
+
+// What `finish(squares, mean, at)` makes of each sum of (x - mean)^2, at(i) being the i-th of its x, in double.
+template <class T, class Finish>
+Array<T> spread(const char* who, const Reduction<T>& r, std::size_t ddof, Finish finish) {
+  if (r.n <= ddof) fail<ShapeError>(who, "with ddof ", ddof, " needs more than ", ddof, " numbers but got ", r.n);
+  const double n = static_cast<double>(r.n);
   return r.run(
       [&](const T* row) {
-        const double m = detail::sum_of(r.n, [row](std::size_t i) { return static_cast<double>(row[i]); }) / n;
-        const auto squared = [row, m](std::size_t i) {
-          const double d = static_cast<double>(row[i]) - m;
+        const auto at = [row](std::size_t i) { return static_cast<double>(row[i]); };
+        const double m = detail::sum_of(r.n, at) / n;
+        const auto squared = [at, m](std::size_t i) {
+          const double d = at(i) - m;
           return d * d;
         };
-        return static_cast<T>(detail::sum_of(r.n, squared) / divisor);
+        return static_cast<T>(finish(detail::sum_of(r.n, squared), m, at));
       },
       [&](const T* from, std::size_t width, T* out) {
         double m[kColumns], total[kColumns];
@@ -151,8 +152,35 @@ Array<T> variance(const Array<T>& x, const Axes& axes, bool keep, std::size_t dd
           return d * d;
         };
         detail::sum_columns(from, r.n, r.inner, width, total, squared);
-        for (std::size_t j = 0; j < width; ++j) out[j] = static_cast<T>(total[j] / divisor);
+        for (std::size_t j = 0; j < width; ++j)
+          out[j] = static_cast<T>(
+              finish(total[j], m[j], [&](std::size_t i) { return static_cast<double>(from[i * r.inner + j]); }));
       });
+}
+
+}  // namespace
+
+template <class T>
+Array<T> variance(const Array<T>& x, const Axes& axes, bool keep, std::size_t ddof) {
+  const Reduction<T> r("variance", x, axes, keep);
+  refuse_empty("variance", r, x);
+  const double divisor = static_cast<double>(r.n - ddof);
+  return spread("variance", r, ddof, [=](double squares, double, const auto&) { return squares / divisor; });
+}
+
+template <class T>
+Array<T> stddev(const Array<T>& x, const Axes& axes, bool keep, std::size_t ddof) {
+  const Reduction<T> r("stddev", x, axes, keep);
+  refuse_empty("stddev", r, x);
+  const double divisor = static_cast<double>(r.n - ddof);
+  return spread("stddev", r, ddof, [&](double squares, double m, const auto& at) {
+    std::size_t equal = 1;
+    while (equal < r.n && at(equal) == at(0)) ++equal;
+    if (equal == r.n) return 0.0;  // and not the rounding error of their mean
+    return detail::root_of_squares(squares, divisor, [&](auto f) {
+      for (std::size_t i = 0; i < r.n; ++i) f(at(i) - m);
+    });
+  });
 }
 
 template <class T>
@@ -233,6 +261,7 @@ Array<T> broadcast_to(const Array<T>& x, const Shape& shape) {
   template Array<T> sum(const Array<T>&, const Axes&, bool);                   \
   template Array<T> mean(const Array<T>&, const Axes&, bool);                  \
   template Array<T> variance(const Array<T>&, const Axes&, bool, std::size_t); \
+  template Array<T> stddev(const Array<T>&, const Axes&, bool, std::size_t);   \
   template Array<T> amax(const Array<T>&, const Axes&, bool);                  \
   template Array<T> amin(const Array<T>&, const Axes&, bool);                  \
   template Array<T> logsumexp(const Array<T>&, const Axes&, bool);             \

@@ -19,6 +19,11 @@ Array<T> mean(const Array<T>& x, const Axes& axes = {}, bool keep = false);
 template <class T>
 Array<T> variance(const Array<T>& x, const Axes& axes = {}, bool keep = false, std::size_t ddof = 0);
 
+/// Square root of `variance`, taken in double and without overflow: exactly 0 for equal numbers. Throws ShapeError
+/// unless n > ddof.
+template <class T>
+Array<T> stddev(const Array<T>& x, const Axes& axes = {}, bool keep = false, std::size_t ddof = 0);
+
 /// Largest number; NaN if there is one. Throws ShapeError over an empty extent.
 template <class T>
 Array<T> amax(const Array<T>& x, const Axes& axes = {}, bool keep = false);
@@ -51,6 +56,7 @@ Array<T> broadcast_to(const Array<T>& x, const Shape& shape);
 XGRAD_TAKES_EXPRESSIONS(sum)
 XGRAD_TAKES_EXPRESSIONS(mean)
 XGRAD_TAKES_EXPRESSIONS(variance)
+XGRAD_TAKES_EXPRESSIONS(stddev)
 XGRAD_TAKES_EXPRESSIONS(amax)
 XGRAD_TAKES_EXPRESSIONS(amin)
 XGRAD_TAKES_EXPRESSIONS(logsumexp)

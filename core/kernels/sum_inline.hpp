@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 
 namespace xgrad::detail {
@@ -25,6 +26,19 @@ double sum_of(std::size_t begin, std::size_t end, F f) {
 template <class F>
 double sum_of(std::size_t n, F f) {
   return sum_of(0, n, f);
+}
+
+/// sqrt(squares / divisor), squares being the sum of v^2 over all v that each(f) hands to f. Squares of numbers above
+/// 1e154 or below 1e-154 leave the range of double; measured by the largest they do not.
+template <class Each>
+double root_of_squares(double squares, double divisor, Each each) {
+  if (std::isnormal(squares)) return std::sqrt(squares / divisor);
+  double largest = 0;
+  each([&](double v) { largest = std::abs(v) > largest || std::isnan(v) ? std::abs(v) : largest; });
+  if (largest == 0 || !std::isfinite(largest)) return largest;
+  squares = 0;
+  each([&](double v) { squares += (v / largest) * (v / largest); });
+  return largest * std::sqrt(squares / divisor);
 }
 
 /// Columns are summed this many at a time, so that the running sums stay in the first-level cache.

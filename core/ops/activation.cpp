@@ -79,28 +79,30 @@ Variable<T> normal_cdf(const Variable<T>& x) {
 
 template <class T>
 Variable<T> normal_pdf(const Variable<T>& x) {
-  return record<T>("normal_pdf", {x}, saves::all, xgrad::normal_pdf(x.value()),
-                   [](auto& b) { b.add(0, -b.grad() * b.input(0) * b.output()); });
+  return record<T>("normal_pdf", {x}, saves::all, xgrad::normal_pdf(x.value()), [](auto& b) {
+    const auto v = detail::held(b.input(0));
+    b.add(0, -b.grad() * (v * b.output()));
+  });
 }
 
 template <class T>
 Variable<T> gelu_grad(const Variable<T>& x) {
-  return xgrad::normal_cdf(x) + x * xgrad::normal_pdf(x);
+  return xgrad::normal_cdf(x) + detail::held(x) * xgrad::normal_pdf(x);
 }
 
 template <class T>
 Variable<T> gelu_tanh_grad(const Variable<T>& x) {
-  const T root_two_over_pi = T(0.79788456080286535588), cubic = T(0.044715);
-  const Variable<T> squared = xgrad::square(x);
-  const Variable<T> t = xgrad::tanh(root_two_over_pi * x * (T(1) + cubic * squared));
-  const Variable<T> slope = root_two_over_pi * (T(1) + T(3) * cubic * squared);
-  return T(0.5) * (T(1) + t + x * (T(1) - t * t) * slope);
+  // Of x sigmoid(2 u), as in the kernel: 1 + tanh(u) would lose its digits far below 0.
+  const T twice = T(2 * 0.79788456080286535588), cubic = T(0.044715);  // sqrt(2 / pi)
+  const Variable<T> v = detail::held(x), squared = xgrad::square(v);
+  const Variable<T> s = xgrad::sigmoid(twice * v * (T(1) + cubic * squared));
+  return s + v * (twice * (T(1) + T(3) * cubic * squared)) * (s * (T(1) - s));
 }
 
 template <class T>
 Variable<T> silu_grad(const Variable<T>& x) {
-  const Variable<T> s = xgrad::sigmoid(x);
-  return s + x * s * (T(1) - s);
+  const Variable<T> v = detail::held(x), s = xgrad::sigmoid(v);
+  return s + v * (s * (T(1) - s));
 }
 
 #define XGRAD_INSTANTIATE(T)                               \

@@ -88,7 +88,7 @@ template <class T>
 Variable<T> erf(const Variable<T>& x) {
   return record<T>("erf", {x}, saves::inputs, xgrad::erf(x.value()), [](auto& b) {
     const T two_over_root_pi = T(1.12837916709551257390);
-    const auto& v = b.input(0);
+    const auto v = detail::held(b.input(0));
     b.add(0, b.grad() * (two_over_root_pi * xgrad::exp(-v * v)));
   });
 }

@@ -52,23 +52,17 @@ Variable<T> variance(const Variable<T>& x, const Axes& axes, bool keep, std::siz
   const Reduced r("variance", x.shape(), axes);
   return record<T>("variance", {x}, saves::inputs, xgrad::variance(x.value(), axes, keep, ddof),
                    [r, axes, ddof](auto& b) {
-                     const auto& v = b.input(0);
                      const auto g = xgrad::mul(r.spread(b.grad()), T(2) / T(r.n - ddof));
-                     b.add(0, xgrad::mul(xgrad::sub(v, xgrad::mean(v, axes, keep_dims)), g));
+                     b.add(0, xgrad::mul(detail::centred(b.input(0), axes), g));
                    });
 }
 
 template <class T>
 Variable<T> stddev(const Variable<T>& x, const Axes& axes, bool keep, std::size_t ddof) {
   const Reduced r("stddev", x.shape(), axes);
-  const Array<T>& value = x.value();
-  Array<T> y = xgrad::sqrt(xgrad::variance(value, axes, keep, ddof));
-  // Equal numbers must give exactly 0, not the rounding error of their mean.
-  y = xgrad::where(xgrad::equal(xgrad::amax(value, axes, keep), xgrad::amin(value, axes, keep)), T(0), y);
-  return record<T>("stddev", {x}, saves::all, std::move(y), [r, axes, ddof](auto& b) {
-    const auto& v = b.input(0);
-    const auto g = r.spread(detail::over(b.grad(), xgrad::mul(b.output(), T(r.n - ddof))));
-    b.add(0, xgrad::mul(xgrad::sub(v, xgrad::mean(v, axes, keep_dims)), g));
+  return record<T>("stddev", {x}, saves::all, xgrad::stddev(x.value(), axes, keep, ddof), [r, axes, ddof](auto& b) {
+    const auto slope = detail::over(detail::centred(b.input(0), axes), r.spread(b.output()));
+    b.add(0, xgrad::mul(slope, r.spread(b.grad()) / T(r.n - ddof)));
   });
 }
 
@@ -123,7 +117,9 @@ template <class T>
 Variable<T> norm(const Variable<T>& x, const Axes& axes, bool keep) {
   const Reduced r("norm", x.shape(), axes);
   return record<T>("norm", {x}, saves::all, euclidean(x.value(), axes, keep),
-                   [r](auto& b) { b.add(0, xgrad::mul(b.input(0), r.spread(detail::over(b.grad(), b.output())))); });
+                   [r](auto& b) {  // x / y is at most 1; g / y may be infinite
+                     b.add(0, xgrad::mul(detail::over(b.input(0), r.spread(b.output())), r.spread(b.grad())));
+                   });
 }
 
 template <class T>

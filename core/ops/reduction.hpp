@@ -16,13 +16,15 @@ Variable<T> sum(const Variable<T>& x, const Axes& axes = {}, bool keep = false);
 template <class T>
 Variable<T> mean(const Variable<T>& x, const Axes& axes = {}, bool keep = false);
 
-/// sum((x - mean)^2) / (n - ddof): the population's by default (PyTorch's default is the sample's, ddof = 1).
-/// Gradient 2 g (x - mean) / (n - ddof). Throws ShapeError unless n > ddof.
+/// sum((x - mean)^2) / (n - ddof): the population's by default (PyTorch's default is the sample's, ddof = 1). Gradient
+/// 2 g (x - mean) / (n - ddof), with the digits of the deviations whatever the mean. The value is infinite for float
+/// deviations of 1e20; `stddev` is not. Throws ShapeError unless n > ddof.
 template <class T>
 Variable<T> variance(const Variable<T>& x, const Axes& axes = {}, bool keep = false, std::size_t ddof = 0);
 
-/// Square root of `variance`; gradient g (x - mean) / ((n - ddof) y). Where all numbers are equal, value and gradient
-/// are exactly 0. Throws ShapeError unless n > ddof.
+/// Square root of `variance`, without its overflow; gradient g (x - mean) / ((n - ddof) y). Sums of x must be numbers
+/// of double, and deviations numbers of T. Where all numbers are equal, value and gradient are exactly 0. Throws
+/// ShapeError unless n > ddof.
 template <class T>
 Variable<T> stddev(const Variable<T>& x, const Axes& axes = {}, bool keep = false, std::size_t ddof = 0);
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "../kernels/broadcast_inline.hpp"
+#include "reduction.hpp"
 #include "select.hpp"
 
 namespace xgrad::detail {
@@ -67,6 +68,23 @@ template <class T>
 Variable<T> over(const Variable<T>& g, const Variable<T>& y) {
   const Variable<T> none = is_zero(y);
   return g * (T(1) - none) / (y + none);
+}
+
+/// x - mean(x), twice: the mean of a large offset loses digits when it is rounded to T, and what is left of it has a
+/// mean of its own.
+template <class G>
+G centred(const G& x, const Axes& axes) {
+  const G once = xgrad::sub(x, xgrad::mean(x, axes, keep_dims));
+  return xgrad::sub(once, xgrad::mean(once, axes, keep_dims));
+}
+
+/// x within the range outside of which e^-|x| is 0. A derivative that falls at least so fast has all its limits at the
+/// ends of that range, and there no power of x overflows to give inf * 0.
+template <class G>
+G held(const G& x) {
+  using T = typename G::value_type;
+  const T end = sizeof(T) == 4 ? T(128) : T(1024);
+  return xgrad::clip(x, -end, end);
 }
 
 }  // namespace xgrad::detail

@@ -72,6 +72,52 @@ TEST(Array, Ranges) {
   EXPECT_NE(error_of([] { xgrad::arange<std::int64_t>(0, 3, 0); }), "no error");
 }
 
+TEST(Array, WholeRangesAreCountedInWholeNumbers) {
+  const std::int64_t big = std::int64_t{1} << 60, least = std::numeric_limits<std::int64_t>::min(),
+                     largest = std::numeric_limits<std::int64_t>::max();
+  EXPECT_EQ(xgrad::arange<std::int64_t>(big, big + 3), (Index{big, big + 1, big + 2}));
+  EXPECT_EQ(xgrad::arange<std::int64_t>(big, big + 200).size(), 200u);
+  EXPECT_EQ(xgrad::arange<std::int64_t>(big + 5, big, -2), (Index{big + 5, big + 3, big + 1}));
+  EXPECT_EQ(xgrad::arange<std::int64_t>(least, largest, big * 4 - 1).size(), 5u);  // the span is no int64 itself
+  EXPECT_EQ(xgrad::arange<std::int64_t>(least, largest, big * 4 - 1)(4), largest - 3);
+  EXPECT_EQ(xgrad::arange<std::int64_t>(largest, least, least), (Index{largest, -1}));
+  EXPECT_EQ(xgrad::arange<std::int64_t>(3, 1).size(), 0u);
+  EXPECT_EQ(xgrad::arange<std::int64_t>(1, 3, -1).size(), 0u);
+  EXPECT_EQ(error_of([&] { xgrad::arange<std::int64_t>(largest); }),
+            "[arange] needs finite bounds, a step other than 0 and fewer than 2^53 numbers but got start 0, stop "
+            "9223372036854775807, step 1");
+}
+
+TEST(Array, LinspaceIsExactWhereItCanBe) {
+  const auto whole = xgrad::linspace<std::int64_t>(0, 49, 50), down = xgrad::linspace<std::int64_t>(49, 0, 50);
+  const auto real = xgrad::linspace<double>(0, 49, 50);
+  const auto single = xgrad::linspace<float>(0, 49, 50);
+  for (int i = 0; i < 50; ++i) {
+    EXPECT_EQ(whole(i), i);
+    EXPECT_EQ(down(i), 49 - i);
+    EXPECT_EQ(real(i), i);
+    EXPECT_EQ(single(i), static_cast<float>(i));
+  }
+  // What is not whole is rounded down, below 0 too.
+  EXPECT_EQ(xgrad::linspace<std::int64_t>(0, 5, 4), (Index{0, 1, 3, 5}));
+  EXPECT_EQ(xgrad::linspace<std::int64_t>(0, -5, 4), (Index{0, -2, -4, -5}));
+  EXPECT_EQ(xgrad::linspace<std::int64_t>(-5, 0, 4), (Index{-5, -4, -2, 0}));
+  const std::int64_t least = std::numeric_limits<std::int64_t>::min(),
+                     largest = std::numeric_limits<std::int64_t>::max();
+  EXPECT_EQ(xgrad::linspace<std::int64_t>(least, largest, 3), (Index{least, -1, largest}));
+  EXPECT_EQ(xgrad::linspace<std::int64_t>(largest, largest - 2, 3), (Index{largest, largest - 1, largest - 2}));
+  EXPECT_EQ(xgrad::linspace<std::int64_t>(7, 9, 1), (Index{7}));
+  EXPECT_EQ(xgrad::linspace<std::int64_t>(7, 9, 0).size(), 0u);
+  // Ends are exact, a constant is one, and huge bounds do not overflow on the way.
+  const auto tenths = xgrad::linspace<double>(0.1, 0.7, 8), constant = xgrad::linspace<double>(0.1, 0.1, 7);
+  EXPECT_EQ(tenths(0), 0.1);
+  EXPECT_EQ(tenths(7), 0.7);
+  EXPECT_EQ(constant, xgrad::full<double>({7}, 0.1));
+  EXPECT_EQ(xgrad::linspace<double>(-0x1p1023, 0x1p1023, 5),
+            (Array<double>{-0x1p1023, -0x1p1022, 0, 0x1p1022, 0x1p1023}));
+  EXPECT_EQ(xgrad::linspace<float>(-3e38f, 3e38f, 3), (Array<float>{-3e38f, 0, 3e38f}));
+}
+
 TEST(Array, ShapesTooLargeToCountAreRefused) {
   const Shape huge{std::size_t{1} << 33, std::size_t{1} << 33};  // the product wraps round to 4
   const std::string want = "[element_count] shape (8589934592, 8589934592) has more elements than can be counted";

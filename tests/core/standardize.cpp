@@ -43,6 +43,28 @@ TEST(Standardizer, KeepsDigitsOfALargeOffset) {
   EXPECT_NEAR(scale.std()(0), std::sqrt(1.25), 1e-12);
 }
 
+template <class T>
+void expect_unit_column(T a, T b) {
+  const auto x = xgrad::from<T>({a, b}, {2, 1});
+  const auto z = Standardizer<T>(x).apply(x);
+  EXPECT_FLOAT_EQ(static_cast<float>(z(0, 0)), a < b ? -1.0f : 1.0f) << a << ' ' << b;
+  EXPECT_FLOAT_EQ(static_cast<float>(z(1, 0)), a < b ? 1.0f : -1.0f) << a << ' ' << b;
+}
+
+TEST(Standardizer, DeviationsWhoseSquaresAreNoNumbers) {
+  expect_unit_column<double>(0, 1e-170);
+  expect_unit_column<double>(0, 1e200);
+  expect_unit_column<double>(1.5e308, 0);
+  expect_unit_column<double>(-1e-300, 1e-300);
+  expect_unit_column<float>(0, 1e-36f);
+  expect_unit_column<float>(3e38f, 0);
+  // Half of the least number is none: its column comes out finite, and comes back.
+  const auto x = xgrad::from<float>({0, std::numeric_limits<float>::denorm_min()}, {2, 1});
+  const Standardizer<float> scale(x);
+  EXPECT_TRUE(std::isfinite(scale.apply(x)(1, 0)));
+  EXPECT_TRUE(xgrad::array_equal(scale.undo(scale.apply(x)), x));
+}
+
 TEST(Standardizer, IsSavedAloneOrWithItsModel) {
   const Folder folder;
   xgrad::Rng rng(1);

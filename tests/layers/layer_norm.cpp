@@ -193,6 +193,32 @@ void compare_with_plain(std::size_t rows, const Shape& row, NormForm form, doubl
   }
 }
 
+// What a recorded pass gives by x is what the kernel gives, at any offset and size.
+template <class T>
+void compare_recorded(const Array<T>& numbers, double eps, NormForm form, const char* what) {
+  const Variable<T> x(numbers, true), seed(sample<T>(numbers.shape(), 9));
+  const Variable<T> y = xgrad::layer_norm(x, {}, {}, eps, form);
+  const auto ordinary = xgrad::grad({y}, {x}, {false, true}, {seed})[0].value();
+  const auto recorded = xgrad::grad({y}, {x}, {true}, {seed})[0].value();
+  const double scale = static_cast<double>(xgrad::item(xgrad::amax(xgrad::abs(ordinary))));
+  EXPECT_GT(scale, 0) << what;
+  for (std::size_t i = 0; i < x.size(); ++i)
+    EXPECT_NEAR(static_cast<double>(recorded.data()[i]) / scale, static_cast<double>(ordinary.data()[i]) / scale,
+                sizeof(T) == 4 ? 2e-6 : 2e-11)
+        << what << ' ' << i;
+}
+
+TYPED_TEST(LayerNormTyped, RecordedGradientsKeepDigitsAndRange) {
+  using T = TypeParam;
+  const auto base = sample<T>({3, 64}, 8);
+  const T large = sizeof(T) == 4 ? T(1e20) : T(1e150);
+  for (const NormForm form : {NormForm::population, NormForm::unbiased}) {
+    compare_recorded<T>(base, 1e-5, form, "no offset");
+    compare_recorded<T>(base + T(1e6), 1e-5, form, "offset");
+    compare_recorded<T>(base * large, 1e-5, form, "large");
+  }
+}
+
 TEST(LayerNorm, KernelAgreesWithPlainOps) {
   for (const NormForm form : {NormForm::population, NormForm::unbiased})
     for (const std::size_t rows : {1, 3, 17})

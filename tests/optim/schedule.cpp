@@ -70,6 +70,19 @@ TEST(Schedule, OneCycleRisesFallsAndStays) {
       }
 }
 
+TEST(Schedule, OneCycleOfOneSlope) {
+  const auto up = [](std::size_t k, std::size_t steps = 4) { return schedule::one_cycle(k, 1, steps, {1, 10, 100}); };
+  EXPECT_DOUBLE_EQ(up(0), 0.1);
+  EXPECT_DOUBLE_EQ(up(1), 0.1 + 0.9 * 0.25);  // (1 - cos(pi / 3)) / 2
+  EXPECT_DOUBLE_EQ(up(2), 0.1 + 0.9 * 0.75);
+  for (const std::size_t k : {3, 4, 100}) EXPECT_EQ(up(k), 1) << k;
+  EXPECT_EQ(up(0, 1), 1);
+  const auto down = [](std::size_t k) { return schedule::one_cycle(k, 1, 4, {0, 10, 100}); };
+  EXPECT_EQ(down(0), 1);
+  for (const std::size_t k : {1, 2}) EXPECT_LT(down(k), down(k - 1));
+  for (const std::size_t k : {3, 100}) EXPECT_DOUBLE_EQ(down(k), 0.001);
+}
+
 TEST(Schedule, OneCycleRefusesImpossibleOptions) {
   EXPECT_THROWS(std::invalid_argument, schedule::one_cycle(0, 1, 9, {1.5}),
                 "[schedule::one_cycle] rise must be in [0, 1] but is 1.5");
@@ -84,6 +97,22 @@ TEST(ReduceOnPlateau, CutsAfterPatienceAndStartsCountingAnew) {
   for (const double loss : {3.0, 2.0, 2.0, 2.0, 2.0, 2.0, 1.0, 1.0}) rates.push_back(lr = plateau(lr, loss));
   EXPECT_EQ(rates, (std::vector<double>{8, 8, 8, 4, 4, 2, 2, 2}));
   EXPECT_EQ(plateau.best(), 1);
+}
+
+TEST(ReduceOnPlateau, AShareOfANegativeValueIsOfItsSize) {
+  xgrad::PlateauOptions options;
+  options.threshold = 0.1;
+  options.patience = 0;
+  ReduceOnPlateau down(options);
+  down(1, -100);
+  EXPECT_EQ(down(1, -105), 0.1);  // better by less than a tenth
+  EXPECT_EQ(down(1, -111), 1);
+  EXPECT_EQ(down.best(), -111);
+  options.maximize = true;
+  ReduceOnPlateau up(options);
+  up(1, -100);
+  EXPECT_EQ(up(1, -95), 0.1);
+  EXPECT_EQ(up(1, -89), 1);
 }
 
 TEST(ReduceOnPlateau, NeverRaisesTheRateAndTakesNaNForBad) {

@@ -148,6 +148,8 @@ TYPED_TEST(Reduce, CPP_05_RowVariance) {
   expect_numbers(xgrad::variance(x, {}, false, 1), {3.5}, 0);
   EXPECT_EQ(message<ShapeError>([&] { xgrad::variance(x, 0, false, 2); }),
             "[variance] with ddof 2 needs more than 2 numbers but got 2");
+  EXPECT_EQ(message<ShapeError>([&] { xgrad::stddev(x, 0, false, 2); }),
+            "[stddev] with ddof 2 needs more than 2 numbers but got 2");
 }
 
 TYPED_TEST(Reduce, ALargeOffsetLeavesTheVariance) {

@@ -1,6 +1,7 @@
 // Reference numbers and special points of the activations.
 #include <xgrad/core/ops/activation.hpp>
 #include <xgrad/core/ops/pointwise.hpp>
+#include <xgrad/core/ops/reduction.hpp>
 
 #include "checks.hpp"
 
@@ -61,4 +62,73 @@ TEST(Activation, SWG_01_Silu) {
   const V x = leaf({2});
   expect_array(xgrad::silu(x).value(), {1.761594155955765}, 1e-14);
   expect_array(gradient(3 * xgrad::silu(x), x), {3.272352746354686}, 1e-14);
+}
+
+namespace {
+
+template <class T>
+class ActivationEnds : public ::testing::Test {};
+using BothTypes = ::testing::Types<float, double>;
+TYPED_TEST_SUITE(ActivationEnds, BothTypes, );
+
+}  // namespace
+
+// The slope of each is its limit there, and all further derivatives are 0, whatever squares and cubes of x would be.
+TYPED_TEST(ActivationEnds, DerivativesOfEveryOrder) {
+  using T = TypeParam;
+  using W = xgrad::Variable<T>;
+  struct Case {
+    const char* name;
+    W (*f)(const W&);
+    T below, above;  // slopes
+  };
+  const std::vector<Case> cases = {
+      {"sigmoid", xgrad::sigmoid, 0, 0},
+      {"softplus", xgrad::softplus, 0, 1},
+      {"relu", xgrad::relu, 0, 1},
+      {"gelu", xgrad::gelu, 0, 1},
+      {"gelu_tanh", xgrad::gelu_tanh, 0, 1},
+      {"silu", xgrad::silu, 0, 1},
+      {"normal_cdf", xgrad::normal_cdf, 0, 0},
+      {"normal_pdf", xgrad::normal_pdf, 0, 0},
+      {"gelu_grad", xgrad::gelu_grad, 0, 0},
+      {"gelu_tanh_grad", xgrad::gelu_tanh_grad, 0, 0},
+      {"silu_grad", xgrad::silu_grad, 0, 0},
+      {"tanh", xgrad::tanh, 0, 0},
+      {"erf", xgrad::erf, 0, 0},
+  };
+  const T largest = std::numeric_limits<T>::max();
+  std::vector<T> sizes = {
+      T(sizeof(T) == 4 ? 200 : 1000), T(1e4), T(1e7), T(1e13), T(1e20), std::sqrt(largest), T(0.9) * largest, T(inf)};
+  for (const double size : {1e60, 1e110, 1e200, 1e308})
+    if (sizeof(T) == 8) sizes.push_back(static_cast<T>(size));
+  for (const Case& c : cases)
+    for (const T size : sizes)
+      for (const T g : {T(1), T(3)}) {
+        const W x(xgrad::from<T>({-size, size}), true);
+        EXPECT_EQ(xgrad::grad({c.f(x)}, {x}, {false}, {W(xgrad::full<T>({2}, g))})[0].value(),
+                  (Array<T>{g * c.below, g * c.above}))
+            << c.name << " at " << size;
+        W slope = xgrad::grad({c.f(x)}, {x}, {true}, {W(xgrad::full<T>({2}, g))})[0];
+        EXPECT_EQ(slope.value(), (Array<T>{g * c.below, g * c.above})) << c.name << " at " << size;
+        for (int order = 2; order <= 4; ++order) {
+          if (!slope.requires_grad()) break;
+          slope = xgrad::grad({slope}, {x}, {true, true, true}, {W(xgrad::full<T>({2}, g))})[0];
+          EXPECT_EQ(slope.value(), (Array<T>{0, 0})) << c.name << " of order " << order << " at " << size;
+        }
+      }
+}
+
+// What a recorded pass gives keeps the digits of the ordinary one.
+TYPED_TEST(ActivationEnds, RecordedSlopesKeepDigitsFarBelowZero) {
+  using T = TypeParam;
+  using W = xgrad::Variable<T>;
+  using F = W (*)(const W&);
+  for (const F f : {F(xgrad::silu), F(xgrad::gelu_tanh)}) {
+    const W x(xgrad::from<T>({-3, -5, -7}), true);
+    const auto ordinary = xgrad::grad(xgrad::sum(f(x)), x).value();
+    const auto recorded = xgrad::grad(xgrad::sum(f(x)), x, {true}).value();
+    for (std::size_t i = 0; i < 3; ++i)
+      EXPECT_NEAR(recorded(i), ordinary(i), 200 * std::numeric_limits<T>::epsilon() * std::abs(ordinary(i))) << x;
+  }
 }

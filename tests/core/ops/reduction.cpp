@@ -56,6 +56,72 @@ TEST(Reduction, StddevOfEqualNumbers) {
   }
 }
 
+namespace {
+
+template <class T>
+class Spread : public ::testing::Test {
+ protected:
+  using W = xgrad::Variable<T>;
+  static W leaf(const std::vector<T>& numbers, const Shape& shape) { return {xgrad::from(numbers, shape), true}; }
+  static W gradient(const W& y, const W& x, bool recorded) {
+    return xgrad::grad({y}, {x}, {recorded, true}, {W(xgrad::ones<T>(y.shape()))})[0];
+  }
+};
+using BothTypes = ::testing::Types<float, double>;
+TYPED_TEST_SUITE(Spread, BothTypes, );
+
+}  // namespace
+
+// Squares would overflow or vanish; the deviation and its gradient (x - mean) / (n y) do not.
+TYPED_TEST(Spread, StddevKeepsItsRange) {
+  using T = TypeParam;
+  const std::vector<T> sizes = sizeof(T) == 4 ? std::vector<T>{T(1e20), T(1e-25), T(3e38), T(1e-40)}
+                                              : std::vector<T>{T(1e200), T(1e-170), T(7e307), T(1e-310)};
+  for (const T size : sizes) {
+    const T near = size < 1e-30 ? T(1e-4) : T(1e-5);  // numbers below the normal ones have fewer digits
+    for (const std::ptrdiff_t axis : {0, 1}) {
+      const auto x = axis == 1 ? this->leaf({size, -size, size, size / 4, T(1), T(3)}, {3, 2})
+                               : this->leaf({size, size, T(1), -size, size / 4, T(3)}, {2, 3});
+      const auto y = xgrad::stddev(x, axis);
+      EXPECT_NEAR(y.value()(0) / size, T(1), near) << size;
+      EXPECT_NEAR(y.value()(1) / size, T(0.375), near) << size;
+      EXPECT_EQ(y.value()(2), T(1));
+      for (const bool recorded : {false, true}) {
+        const auto g = this->gradient(y, x, recorded).value();
+        for (std::size_t i = 0; i < 3; ++i)
+          for (std::size_t k = 0; k < 2; ++k)
+            EXPECT_NEAR(axis == 1 ? g(i, k) : g(k, i), (i == 2) == (k == 0) ? T(-0.5) : T(0.5), near) << size;
+      }
+      const auto sample = xgrad::stddev(x, axis, false, 1).value();
+      EXPECT_NEAR(sample(1) / size, T(0.375) * std::sqrt(T(2)), near) << size;
+    }
+  }
+}
+
+// A common offset costs no digits of what is left: the mean, rounded to T, is not the centre.
+TYPED_TEST(Spread, GradientsDoNotSeeTheRoundingOfTheMean) {
+  using T = TypeParam;
+  const T offset = sizeof(T) == 4 ? T(1e6) : T(1e12), step = sizeof(T) == 4 ? T(0.0625) : T(0.125);
+  const std::size_t n = 64;
+  std::vector<T> near(n), far(n);
+  for (std::size_t i = 0; i < n; ++i) {
+    near[i] = step * static_cast<T>((i * 37 + i * i) % 53);
+    far[i] = offset + near[i];
+  }
+  const auto x = this->leaf(near, {n}), shifted = this->leaf(far, {n});
+  for (const bool recorded : {false, true}) {
+    const auto variance = this->gradient(xgrad::variance(x), x, recorded).value();
+    const auto variance_far = this->gradient(xgrad::variance(shifted), shifted, recorded).value();
+    const auto stddev = this->gradient(xgrad::stddev(x), x, recorded).value();
+    const auto stddev_far = this->gradient(xgrad::stddev(shifted), shifted, recorded).value();
+    const T tolerance = 16 * std::numeric_limits<T>::epsilon();
+    for (std::size_t i = 0; i < n; ++i) {
+      EXPECT_NEAR(variance_far(i), variance(i), tolerance * 53 * step / static_cast<T>(n)) << i;
+      EXPECT_NEAR(stddev_far(i), stddev(i), (sizeof(T) == 4 ? tolerance : T(1e-8)) / static_cast<T>(n)) << i;
+    }
+  }
+}
+
 TEST(Reduction, LogsumexpOfHugeAndOfNothing) {
   const V x = leaf({1000, 1000, -inf, -inf, -inf, 2}, {3, 2});
   const V y = xgrad::logsumexp(x, 1);
