@@ -23,20 +23,9 @@ Variable<T> sub(const Variable<T>& a, const Variable<T>& b) {
   });
 }
 
-namespace {
-
-/// A product saves a factor only when the other one wants a gradient.
-template <class T>
-Saves factors(const Variable<T>& a, const Variable<T>& b) {
-  return (b.requires_grad() ? saves::input(0) : saves::nothing) |
-         (a.requires_grad() ? saves::input(1) : saves::nothing);
-}
-
-}  // namespace
-
 template <class T>
 Variable<T> mul(const Variable<T>& a, const Variable<T>& b) {
-  return record<T>("mul", {a, b}, factors(a, b), xgrad::mul(a.value(), b.value()), [](auto& d) {
+  return record<T>("mul", {a, b}, detail::factors(a, b), xgrad::mul(a.value(), b.value()), [](auto& d) {
     if (d.needs(0)) d.add_summed(0, xgrad::mul(d.grad(), d.input(1)));
     if (d.needs(1)) d.add_summed(1, xgrad::mul(d.grad(), d.input(0)));
   });

@@ -83,7 +83,7 @@ class Pass {
   /// `g` must last until the derivative of `output` has run. It may be the gradient of a leaf or lie in a value that
   /// only the graph holds, so nothing refers to it when leaves change or nodes are dropped.
   void seed(const Variable<T>& output, const G& g) {
-    if (watcher_) watcher_->check_seed(output.op(), array_of(g));
+    if (watcher_) watcher_->check_seed(output.op(), detail::array_of(g));
     Slot& slot = *find(*output.node());
     if (slot.grad) add(slot, g);
     else slot.grad.reset(new Gradient(&g));
@@ -200,7 +200,7 @@ class Pass {
   /// derive() under DetectAnomaly. What came before was finite, so a gradient that is not arose here.
   void derive_watched(Slot& slot) {
     const detail::Unwatched pause;
-    const detail::Survey<T> upstream(array_of(slot.grad->get()));
+    const detail::Survey<T> upstream(detail::array_of(slot.grad->get()));
     const auto parent = [&](std::size_t i) -> Slot* {
       const std::ptrdiff_t at = parents_[slot.edges + i];
       return at >= 0 ? &slots_[static_cast<std::size_t>(at)] : nullptr;
@@ -210,11 +210,9 @@ class Pass {
     for (std::size_t i = 0; i < inputs; ++i) summed.push_back(parent(i) && parent(i)->grad);
     derive(slot);
     for (std::size_t i = 0; i < inputs; ++i)
-      if (parent(i)) watcher_->check_gradient(*slot.node, i, array_of(parent(i)->grad->get()), upstream, summed[i]);
+      if (parent(i))
+        watcher_->check_gradient(*slot.node, i, detail::array_of(parent(i)->grad->get()), upstream, summed[i]);
   }
-
-  static const Array<T>& array_of(const Array<T>& g) { return g; }
-  static const Array<T>& array_of(const Variable<T>& g) { return g.value(); }
 
   /// Frees what the node held. Its parents pass to their slots, for their turn.
   void drop(Slot& slot) {

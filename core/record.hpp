@@ -235,6 +235,23 @@ const DetectAnomaly* set_watcher(const DetectAnomaly* next) noexcept;
 template <class T>
 Variable<T> attach(Shared<Node<T>> node, const Inputs<T>& inputs, Saves keep, Shared<Value<T>> value);
 
+/// The numbers of what derivatives deal in: arrays in an ordinary pass, Variables in a recorded one.
+template <class T>
+const Array<T>& array_of(const Array<T>& x) {
+  return x;
+}
+template <class T>
+const Array<T>& array_of(const Variable<T>& x) {
+  return x.value();
+}
+
+/// What a product saves: a factor only when the other one wants a gradient.
+template <class T>
+Saves factors(const Variable<T>& a, const Variable<T>& b) {
+  return (b.requires_grad() ? saves::input(0) : saves::nothing) |
+         (a.requires_grad() ? saves::input(1) : saves::nothing);
+}
+
 }  // namespace detail
 
 /// Makes the result of an op: `value`, computed from `inputs`, with the derivative that a backward pass will run.

@@ -13,13 +13,6 @@ namespace xgrad {
 
 namespace {
 
-/// A product saves a factor only when the other one wants a gradient.
-template <class T>
-Saves factors(const Variable<T>& a, const Variable<T>& b) {
-  return (b.requires_grad() ? saves::input(0) : saves::nothing) |
-         (a.requires_grad() ? saves::input(1) : saves::nothing);
-}
-
 std::size_t rows_of(const Shape& shape) { return element_count(Shape(shape.begin(), shape.end() - 1)); }
 
 /// The sum over all rows r of the outer product of a_r and b_r, of shape (m, n): one product, whatever the leading
@@ -89,7 +82,7 @@ Shape as_matrix(const Shape& shape, bool left) {
 template <class T>
 Variable<T> matmul(const Variable<T>& a, const Variable<T>& b, bool transpose_a, bool transpose_b) {
   Array<T> value = xgrad::matmul(a.value(), b.value(), transpose_a, transpose_b);
-  const Saves keep = factors(a, b);
+  const Saves keep = detail::factors(a, b);
   if (a.dimension() > 1 && b.dimension() > 1)
     return record<T>("matmul", {a, b}, keep, std::move(value), [transpose_a, transpose_b](auto& d) {
       const auto& g = d.grad();
@@ -136,7 +129,7 @@ Variable<T> linear(const Variable<T>& x, const Variable<T>& weight,
     if (d.needs(1)) d.add(1, sum_of_outer(d.grad(), d.input(0)));
     if (d.input_count() == 3) d.add_summed(2, d.grad());
   };
-  const Saves keep = factors(x, weight);
+  const Saves keep = detail::factors(x, weight);
   if (!bias.defined()) return record<T>("linear", {x, weight}, keep, std::move(y), derivative);
   add_bias(y, bias.value().data());
   return record<T>("linear", {x, weight, bias}, keep, std::move(y), derivative);

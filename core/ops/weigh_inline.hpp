@@ -3,19 +3,11 @@
 #pragma once
 
 #include "../kernels/broadcast_inline.hpp"
+#include "../record.hpp"
 #include "reduction.hpp"
 #include "select.hpp"
 
 namespace xgrad::detail {
-
-template <class T>
-const Array<T>& array_of(const Array<T>& x) {
-  return x;
-}
-template <class T>
-const Array<T>& array_of(const Variable<T>& x) {
-  return x.value();
-}
 
 /// g w(x) number by number, and exactly 0 where w(x) is 0, even for an infinite g. w is locally constant in x.
 template <class T, class W>

@@ -49,8 +49,7 @@ TYPED_TEST(Guard, NamesTheParameter) {
   this->ffn.linear2.bias.mutate_grad([&](auto& g) { g(0) = this->inf; });
   EXPECT_THROWS(std::runtime_error, guard.passes(), "(1, 2), and of 1 other parameter, too;");
   this->ffn.linear1.bias.mutate_grad([&](auto& g) { g(0) = this->inf; });
-  EXPECT_THROWS(std::runtime_error, guard.passes(),
-                "linear1.bias holds inf at (0,), and of 2 other parameters, too;");
+  EXPECT_THROWS(std::runtime_error, guard.passes(), "linear1.bias holds inf at (0,), and of 2 other parameters, too;");
 }
 
 TYPED_TEST(Guard, SkipsAndCounts) {
