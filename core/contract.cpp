@@ -152,9 +152,8 @@ class Contract {
       for (T& x : array) x += T(0.25) * std::max(T(1), std::abs(x));
     load_state(module_, moved);
     const State<T> now = state(module_);
-    for (std::size_t i = 0; i < now.arrays.size(); ++i)
-      if (!identical(now.arrays[i].second, moved.arrays[i].second))
-        add("loading a state leaves \"", now.arrays[i].first, "\" with other numbers");
+    for (const auto& [name, array] : moved.arrays)
+      if (!identical(now.array(name), array)) add("loading a state leaves \"", name, "\" with other numbers");
     call_(inputs);
     load_state(module_, own);
     if (!identical(before, call_(inputs).value()))
