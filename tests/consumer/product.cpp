@@ -8,6 +8,9 @@ int main() {
   const xgrad::Array<double> product = times_itself(m);
   std::printf("%s\n", xgrad::to_string(product).c_str());
   bool right = xgrad::array_equal<double>(product, {{7, 10}, {15, 22}});
+  // Large enough for OpenBLAS, which small ones never reach: a pthread build is pointed out here.
+  right = right && xgrad::array_equal<double>(times_itself(xgrad::ones<double>({160, 160})),
+                                              xgrad::full<double>({160, 160}, 160));
 
   // Numbers made here and weighed there, and the other way round: values, gradients and memory cross.
   const xgrad::Array<float> numbers = xgrad::arange<float>(13) + 1.f;
