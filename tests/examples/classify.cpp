@@ -14,7 +14,7 @@ TEST_P(Digits, ReadsNineteenInTwenty) {
   ASSERT_EQ(status, 0) << err;
   EXPECT_NE(out.find("898 digits to train on, 899 to test on"), std::string::npos) << out;
   const double accuracy = number_after(out, "test accuracy ");
-  EXPECT_GE(accuracy, 0.94);  // 0.958 to 0.973 among processors and compilers, whose last bits differ
+  EXPECT_GE(accuracy, 0.955);
   EXPECT_LT(accuracy, 0.999) << "better than any published figure: are test images among those trained on?";
   EXPECT_EQ(is_png(picture), have_gnuplot()) << out;
 
