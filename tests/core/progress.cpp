@@ -76,7 +76,9 @@ TEST(Progress, ATerminalHasABarWithRateAndTimeLeft) {
   EXPECT_EQ(text.find("\rloss 0.5  [##########          ] 50%  "), 0u) << text;
   EXPECT_NE(text.find(" left\x1b[K\rloss 0.1  [####################] 100%  "), std::string::npos) << text;
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 1);
-  const double rate = std::stod(text.substr(text.find("50%") + 3));
+  double rate = 0, minutes = -1, seconds = -1;
+  EXPECT_EQ(std::sscanf(text.c_str() + text.find("50%"), "50%%  %lf/s  %lf:%lf left", &rate, &minutes, &seconds), 3);
+  EXPECT_NEAR(60 * minutes + seconds, 4 / rate, 0.6) << text;  // 0:00 unless the machine stood still meanwhile
   EXPECT_LE(rate, 20.0) << "steps of an earlier run counted";
   EXPECT_GT(rate, 0.0);
 }
